@@ -1,9 +1,10 @@
 //! Checkpoints: what the workspace was like before a turn, so that it can be so again.
 //!
 //! Nothing here knows of version control; what the user's repository holds is neither read nor changed. A checkpoint
-//! is a tree of paths ([`tree`]) whose contents are kept once under their hash ([`objects`]), in a directory outside
-//! the workspace. Taking one is a walk ([`walk`]) over what the ignore files leave ([`rules`]); only files whose stamp
-//! changed are read ([`snapshot`]). Restoring compares trees ([`plan`]) and then moves file by file ([`restore`]).
+//! is a tree of paths ([`tree`]) whose contents are kept once under their hash ([`objects`]; the small ones, which are
+//! nearly all, as [`rows`]), in a directory outside the workspace. Taking one is a walk ([`walk`]) over what the ignore
+//! files leave ([`rules`]); only files whose stamp changed are read ([`snapshot`]). Restoring compares trees ([`plan`])
+//! and then moves file by file ([`restore`]).
 //!
 //! What differs from the tree that was recorded last was changed by somebody else than the agent, so call
 //! [`Checkpoints::settle`] when the agent has done its work.
@@ -12,10 +13,12 @@ mod beneath;
 mod change;
 mod compare;
 mod error;
+mod hash;
 mod index;
 mod objects;
 mod plan;
 mod restore;
+mod rows;
 mod rules;
 mod snapshot;
 mod stamp;
@@ -34,8 +37,9 @@ use beneath::Root;
 pub use change::{Change, Effect, Failure, Overwrite, Restored};
 pub use compare::{Comparison, Difference};
 pub use error::CheckpointError;
+use hash::Hash;
 use index::Index;
-use objects::{Hash, Objects};
+use objects::Objects;
 use plan::Plan;
 use restore::Restore;
 use snapshot::{Camera, Snapshot};
@@ -110,7 +114,7 @@ impl Checkpoints {
     /// The checkpoints of a workspace, kept in a directory that belongs to them alone. Touches nothing yet.
     pub fn new(workspace: PathBuf, directory: PathBuf, limits: CheckpointLimits) -> Self {
         Self {
-            objects: Objects::new(directory.join("objects")),
+            objects: Objects::new(&directory),
             workspace,
             directory,
             limits,
@@ -188,7 +192,7 @@ impl Checkpoints {
             };
             restore.clear(&snapshot.unfinished);
             let undo = self.add(kept, snapshot, &format!("before restoring {id}"))?;
-            kept.index.save(&self.directory)?;
+            self.save(kept)?;
             let failed = restore.run(&plan);
             let after = self.camera(&root).shoot(&kept.last)?;
             self.keep(kept, after)?;
@@ -209,14 +213,20 @@ impl Checkpoints {
         let mut guard = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken out, so that after a failure it is what the disk says.
         let mut kept = guard.take().map_or_else(|| self.load(), Ok)?;
-        let done = run(&mut kept)?;
+        let done = run(&mut kept);
+        let committed = self.commit(); // also after a failure, so that nothing stays locked
+        let done = done?;
+        committed?;
         *guard = Some(kept);
         Ok(done)
     }
 
     fn load(&self) -> Result<Kept, CheckpointError> {
-        let index = Index::load(&self.directory)?;
+        let mut index = Index::load(&self.directory)?;
         let last = index.last.and_then(|hash| index::load(&self.objects, hash));
+        if last.is_none() {
+            index.last = None; // so that a tree that is lost is kept again
+        }
         Ok(Kept {
             index,
             last: last.unwrap_or_default(),
@@ -261,7 +271,7 @@ impl Checkpoints {
         if kept.index.last != Some(hash) {
             added += self
                 .objects
-                .put(hash, &bytes, None)
+                .put_tree(hash, &bytes)
                 .map_err(CheckpointError::ours(&self.directory))?;
         }
         kept.index.bytes += added;
@@ -280,10 +290,22 @@ impl Checkpoints {
     fn tidy(&self, kept: &mut Kept) -> Result<(), CheckpointError> {
         if let Some(needed) = kept.index.shrink(&self.objects, &self.limits) {
             // The list first: it must not name what is gone.
-            kept.index.save(&self.directory)?;
+            self.save(kept)?;
             let left = self.objects.keep_only(&needed);
             kept.index.bytes = left.map_err(CheckpointError::ours(&self.directory))?;
         }
+        self.save(kept)
+    }
+
+    /// Writes the list, and before it what it names.
+    fn save(&self, kept: &Kept) -> Result<(), CheckpointError> {
+        self.commit()?;
         kept.index.save(&self.directory)
+    }
+
+    fn commit(&self) -> Result<(), CheckpointError> {
+        self.objects
+            .commit()
+            .map_err(CheckpointError::ours(&self.directory))
     }
 }

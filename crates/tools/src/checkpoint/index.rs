@@ -8,7 +8,8 @@ use std::path::Path;
 use deft_types::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::objects::{Hash, Objects, private};
+use super::hash::Hash;
+use super::objects::{Objects, private};
 use super::tree::{self, Entry, Tree};
 use super::{Checkpoint, CheckpointError, CheckpointId, CheckpointLimits};
 

@@ -1,82 +1,41 @@
 //! Contents of files, each kept once under its hash.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ring::digest::{SHA256, digest};
 use rustix::fs::ioctl_ficlone;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Smaller contents are not worth the call that shares their blocks.
-const MIN_SHARED_BYTES: usize = 256 * 1024;
+use super::hash::Hash;
+use super::rows::Rows;
 
-/// The SHA-256 of a content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hash([u8; 32]);
+/// Larger contents are files of their own, which can share their blocks with those of the workspace.
+const MAX_ROW_BYTES: usize = 256 * 1024;
 
-impl Hash {
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
-        Self(hash)
-    }
-
-    pub(super) fn parse(hex: &str) -> Option<Self> {
-        let digits = hex.as_bytes();
-        let mut hash = [0; 32];
-        if digits.len() != 64 {
-            return None;
-        }
-        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Self(hash))
-    }
-}
-
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
-    }
-}
-
-impl Serialize for Hash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Hash {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| D::Error::custom("not a hash"))
-    }
-}
-
-/// The directory of contents. A file there may be half written after a crash, so none is trusted unread.
+/// Small contents in a database, large ones in a directory. A file there may be half written after a crash, so none is
+/// trusted unread.
 pub(super) struct Objects {
     directory: PathBuf,
+    rows: Rows,
 }
 
 impl Objects {
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    /// Beneath a directory for the checkpoints alone. Touches nothing yet.
+    pub(super) fn new(beneath: &Path) -> Self {
+        Self {
+            directory: beneath.join("objects"),
+            rows: Rows::new(beneath.join("contents.sqlite")),
+        }
     }
 
-    /// Keeps a content; gives how many bytes that added. `same` is a file that is known to hold just that: where the
-    /// file system can, its blocks are shared instead of written again.
+    /// Keeps a content until [`Objects::commit`] makes it last; gives how many bytes that added. `same` is a file that is
+    /// known to hold just that: where the file system can, its blocks are shared instead of written again.
     pub(super) fn put(&self, hash: Hash, bytes: &[u8], same: Option<&File>) -> io::Result<u64> {
+        if bytes.len() <= MAX_ROW_BYTES {
+            return self.rows.put(hash, bytes);
+        }
         let path = self.path(hash);
         let create = || {
             let mut options = OpenOptions::new();
@@ -99,11 +58,20 @@ impl Objects {
         Ok(u64::try_from(added).unwrap_or(u64::MAX))
     }
 
-    /// A content, if it is there and undamaged.
+    /// Keeps a tree, however large it is: where the rows are lost, none is left to say that files are known.
+    pub(super) fn put_tree(&self, hash: Hash, bytes: &[u8]) -> io::Result<u64> {
+        self.rows.put(hash, bytes)
+    }
+
+    /// Makes what was put last.
+    pub(super) fn commit(&self) -> io::Result<()> {
+        self.rows.commit()
+    }
+
+    /// A content, if it is there and undamaged. Earlier versions kept small ones as files, too.
     pub(super) fn get(&self, hash: Hash) -> Option<Vec<u8>> {
-        fs::read(self.path(hash))
-            .ok()
-            .filter(|bytes| Hash::of(bytes) == hash)
+        let kept = self.rows.get(hash).or_else(|| fs::read(self.path(hash)).ok());
+        kept.filter(|bytes| Hash::of(bytes) == hash)
     }
 
     /// Writes a content into a new file.
@@ -116,13 +84,18 @@ impl Objects {
 
     /// How large a content is, if there is one.
     pub(super) fn size(&self, hash: Hash) -> Option<u64> {
-        fs::metadata(self.path(hash)).ok().map(|data| data.len())
+        let file = || fs::metadata(self.path(hash)).ok().map(|data| data.len());
+        self.rows.size(hash).or_else(file)
     }
 
     /// Deletes everything but these; gives the bytes that are left.
     pub(super) fn keep_only(&self, kept: &HashSet<Hash>) -> io::Result<u64> {
-        let mut left = 0;
-        for shard in fs::read_dir(&self.directory)? {
+        let mut left = self.rows.keep_only(kept)?;
+        let shards = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
+            shards => shards?,
+        };
+        for shard in shards {
             let shard = shard?;
             for object in fs::read_dir(shard.path())? {
                 let object = object?;
@@ -153,6 +126,6 @@ pub(super) fn private(path: &Path) -> io::Result<()> {
 /// Fills an empty file, sharing the blocks of one that holds the same where that can be had.
 fn fill(file: &mut File, bytes: &[u8], same: Option<&File>) -> io::Result<()> {
     let is_shared =
-        bytes.len() >= MIN_SHARED_BYTES && same.is_some_and(|same| ioctl_ficlone(&*file, same).is_ok());
+        bytes.len() > MAX_ROW_BYTES && same.is_some_and(|same| ioctl_ficlone(&*file, same).is_ok());
     if is_shared { Ok(()) } else { file.write_all(bytes) }
 }

@@ -13,7 +13,8 @@ use std::thread;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 
 use super::beneath::{Root, split};
-use super::objects::{Hash, Objects};
+use super::hash::Hash;
+use super::objects::Objects;
 use super::stamp::{self, Stamp};
 use super::tree::{Entry, NotKept, RelativePath, Tree};
 use super::walk::{Found, Walk, is_gone, threads};

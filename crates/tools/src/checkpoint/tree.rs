@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::objects::Hash;
+use super::hash::Hash;
 use super::stamp::Stamp;
 
 /// A path below the workspace, as its bytes. Parents come before what is in them.

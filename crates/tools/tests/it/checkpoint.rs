@@ -70,13 +70,26 @@ impl Place {
     }
 
     fn kept_bytes(&self) -> u64 {
-        let mut bytes = 0;
-        for shard in fs::read_dir(self.root.path().join("kept/objects")).unwrap() {
+        let database = rusqlite::Connection::open(self.contents()).unwrap();
+        let sum = "SELECT coalesce(sum(length(bytes)), 0) FROM contents";
+        let mut bytes: u64 = database
+            .query_row(sum, (), |row| row.get(0))
+            .map(i64::cast_unsigned)
+            .unwrap();
+        for shard in fs::read_dir(self.root.path().join("kept/objects"))
+            .into_iter()
+            .flatten()
+        {
             for object in fs::read_dir(shard.unwrap().path()).unwrap() {
                 bytes += object.unwrap().metadata().unwrap().len();
             }
         }
         bytes
+    }
+
+    /// The database with all but the largest contents.
+    fn contents(&self) -> PathBuf {
+        self.root.path().join("kept/contents.sqlite")
     }
 }
 
@@ -392,6 +405,8 @@ fn the_oldest_checkpoints_make_room_and_the_newest_ones_still_work() {
             "turn {turn}: {}",
             place.kept_bytes()
         );
+        // Its pages are not full, but room that was made is given back.
+        assert!(fs::metadata(place.contents()).unwrap().len() <= 200_000);
     }
     let list = place.checkpoints.list().unwrap();
     assert!((5..40).contains(&list.len()), "{} are left", list.len());
@@ -505,15 +520,49 @@ fn damage_is_noticed_before_anything_is_changed() {
     let id = place.checkpoints.take("turn 1").unwrap();
     place.write("file", "two");
     place.checkpoints.settle().unwrap();
-    fs::remove_dir_all(place.root.path().join("kept/objects")).unwrap();
-    let refused = place.checkpoints.restore(id, Overwrite::Allow).unwrap_err();
-    assert!(matches!(refused, CheckpointError::Damaged { .. }), "{refused}");
+    fs::write(place.contents(), "not what it was").unwrap();
+    for _ in 0..2 {
+        let refused = place.checkpoints.restore(id, Overwrite::Allow).unwrap_err();
+        assert!(matches!(refused, CheckpointError::Damaged { .. }), "{refused}");
+        assert_eq!(place.read("file"), "two");
+    }
+    let place = place.reopened();
+    let id = place
+        .checkpoints
+        .take("kept anew, also what has not changed")
+        .unwrap();
+    place.write("file", "three");
+    place.checkpoints.settle().unwrap();
+    place.restore(id);
     assert_eq!(place.read("file"), "two");
 
     fs::write(place.root.path().join("kept/index.json"), "{").unwrap();
     let place = place.reopened();
     assert_eq!(place.checkpoints.list().unwrap(), []);
     place.checkpoints.take("a new beginning").unwrap();
+}
+
+#[test]
+fn what_an_earlier_version_kept_as_files_can_be_restored() {
+    let place = Place::new();
+    place.write("file", "one");
+    let id = place.checkpoints.take("turn 1").unwrap();
+    place.write("file", "two");
+    place.checkpoints.settle().unwrap();
+    let database = rusqlite::Connection::open(place.contents()).unwrap();
+    let mut rows = database
+        .prepare("DELETE FROM contents RETURNING lower(hex(hash)), bytes")
+        .unwrap();
+    let rows = rows.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    for row in rows {
+        let (hash, bytes): (String, Vec<u8>) = row.unwrap();
+        let shard = place.root.path().join("kept/objects").join(&hash[..2]);
+        fs::create_dir_all(&shard).unwrap();
+        fs::write(shard.join(&hash[2..]), bytes).unwrap();
+    }
+    let place = place.reopened();
+    place.restore(id);
+    assert_eq!(place.read("file"), "one");
 }
 
 #[test]
