@@ -42,7 +42,8 @@ pub(crate) struct Stock {
     decisions: Decisions,
     /// What the project brings along that would run if somebody agreed.
     pub(crate) provided: Vec<Provided>,
-    workspace: String,
+    /// The workspace, as its executor names it.
+    pub(crate) workspace: String,
     /// Whether the workspace could be read: if not, it is tried again.
     is_whole: bool,
 }

@@ -371,6 +371,37 @@ async fn rules_for_files_come_with_patches_and_with_what_searches_them() {
 }
 
 #[tokio::test]
+async fn rules_for_files_come_with_commands_that_name_them_wherever_the_shell_stands() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "cat < read/a.txt"}}]
+- tool_calls: [{name: terminal, arguments: {command: "cd made && echo x > ./a.txt"}}]
+- tool_calls: [{name: terminal, arguments: {command: "ls inner"}}]
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    write(&desk, "read/a.txt", "1");
+    for folder in ["read", "made", "made/inner", "untouched"] {
+        write(
+            &desk,
+            &format!("{folder}/AGENTS.md"),
+            &format!("How to treat {folder}."),
+        );
+    }
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let added = events.iter().filter_map(|event| match &event.body {
+        EventBody::Observation(result) => Some(text_of(&result.extended_content)),
+        _ => None,
+    });
+    let added: Vec<_> = added.collect();
+    for (folder, text) in ["read", "made", "made/inner"].iter().zip(&added) {
+        assert!(text.contains(&format!("How to treat {folder}.")), "{added:?}");
+    }
+    assert!(!added.concat().contains("untouched"), "{added:?}");
+}
+
+#[tokio::test]
 async fn notes_of_earlier_conversations_stand_in_the_prompt() {
     let desk = Desk::new("[{text: done}]").await;
     write(&desk, ".openhands/memory/MEMORY.md", "Tests need a database.");
