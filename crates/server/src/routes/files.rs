@@ -73,13 +73,12 @@ pub(super) async fn reached(app: &App, scope: Scope, path: &str) -> Result<(Clie
 }
 
 async fn home(State(app): State<Arc<App>>) -> Json<Value> {
-    let locations: Vec<_> = app
-        .places
-        .roots
-        .iter()
+    let places = &app.places;
+    let locations = places.folders.as_ref().unwrap_or(&places.roots).iter();
+    let locations: Vec<_> = locations
         .map(|root| json!({"label": root, "path": root}))
         .collect();
-    Json(json!({"home": app.places.home, "favorites": [], "locations": locations}))
+    Json(json!({"home": places.home, "favorites": [], "locations": locations}))
 }
 
 async fn subdirectories(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
