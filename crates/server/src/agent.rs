@@ -153,12 +153,15 @@ impl Agent {
         &self.0["critic"]
     }
 
+    /// The tools that it names.
+    pub(crate) fn tool_names(&self) -> impl Iterator<Item = &str> {
+        let tools = self.0["tools"].as_array().into_iter().flatten();
+        tools.filter_map(|tool| tool["name"].as_str())
+    }
+
     /// Whether it is to have a tool that the engine adds where it can, by one of its names.
     pub(crate) fn asks_for(&self, names: &[&str]) -> bool {
-        let tools = self.0["tools"].as_array().into_iter().flatten();
-        tools
-            .filter_map(|tool| tool["name"].as_str())
-            .any(|name| names.contains(&name))
+        self.tool_names().any(|name| names.contains(&name))
     }
 
     /// Whether it is to have the tools that use other models.
@@ -231,13 +234,17 @@ pub(crate) fn llm_defaults() -> Map<String, Value> {
     serde_json::from_str(LLM_DEFAULTS).unwrap_or_default()
 }
 
+fn completed_llm(llm: &Map<String, Value>) -> Value {
+    let mut full = llm_defaults();
+    full.extend(llm.clone());
+    let is_subscription = full["auth_type"] == "subscription";
+    full.insert("is_subscription".to_owned(), is_subscription.into());
+    full.into()
+}
+
 fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
-    let mut full_llm = llm_defaults();
-    full_llm.extend(llm.clone());
-    let is_subscription = full_llm["auth_type"] == "subscription";
-    full_llm.insert("is_subscription".to_owned(), is_subscription.into());
     let mut full = json!({
-        "llm": full_llm, "tools": [], "mcp_config": {}, "filter_tools_regex": null,
+        "llm": completed_llm(llm), "tools": [], "mcp_config": {}, "filter_tools_regex": null,
         "include_default_tools": ALWAYS_TOOLS, "agent_context": null, "system_prompt": null,
         "system_prompt_filename": "system_prompt.j2", "security_policy_filename": "security_policy.j2",
         "system_prompt_kwargs": {"llm_security_analyzer": true}, "condenser": null, "critic": null,
@@ -256,6 +263,11 @@ fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
             if tool["params"].is_null() {
                 tool["params"] = json!({});
             }
+        }
+        if let Some(llm) = full["condenser"].get_mut("llm")
+            && let Some(said) = llm.as_object()
+        {
+            *llm = completed_llm(said);
         }
         let skills = full["agent_context"].get_mut("skills");
         for skill in skills.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -291,14 +303,19 @@ mod tests {
 
     #[test]
     fn what_a_client_leaves_out_has_its_default_and_what_it_says_stays() {
-        let sent =
-            json!({"llm": {"model": "demo", "num_retries": 0, "later": 1}, "tools": [{"name": "terminal"}]});
+        let sent = json!({"llm": {"model": "demo", "num_retries": 0, "later": 1}, "tools": [{"name": "terminal"}],
+            "condenser": {"kind": "LLMSummarizingCondenser", "llm": {"model": "other"}}});
         let agent = Agent::read(&sent).unwrap();
         let shown = agent.shown(Mask::Null);
         assert_eq!(shown["llm"]["num_retries"], 0);
         assert_eq!(shown["llm"]["later"], 1);
         assert_eq!(shown["llm"]["timeout"], 300);
         assert_eq!(shown["tools"], json!([{"name": "terminal", "params": {}}]));
+        let other = &shown["condenser"]["llm"];
+        assert_eq!(
+            (&other["model"], &other["timeout"]),
+            (&json!("other"), &json!(300))
+        );
         assert_eq!(shown["kind"], "Agent");
         assert_eq!(agent.model(), "demo");
         assert!(!agent.streams());

@@ -85,7 +85,8 @@ impl Exchange {
         let id = ConversationId(Uuid::new_v4());
         let agent = agent_of(&settings)?;
         let working_dir = format!("workspace/{}", id.hex());
-        let kept = json!({"agent": agent.stored(),
+        // Nobody looks for it by its name, and a question more would count as part of the answer.
+        let kept = json!({"agent": agent.stored(), "autotitle": false,
             "workspace": {"working_dir": working_dir, "kind": "LocalWorkspace"}});
         let request = StartRequest {
             id: Some(id),

@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use axum::extract::ws::Utf8Bytes;
-use deft_types::{ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status, Timestamp};
+use deft_types::{
+    ConfirmationPolicy, ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status, Timestamp,
+};
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -12,6 +14,7 @@ use crate::catalog::{Described, field};
 use crate::hooks;
 use crate::masking::{Mask, looks_secret, mask, without_keys, without_nulls};
 use crate::summary::Leaf;
+use crate::tool_choices::python_module;
 
 /// Whether an answer carries the texts of skills, which are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,24 @@ impl Described {
         agent
     }
 
+    /// Which actions wait for a person's word, with what goes without saying.
+    fn policy(&self) -> ConfirmationPolicy {
+        self.asked_for("confirmation_policy").unwrap_or_default()
+    }
+
+    /// Where the protocol's Python client finds each tool: as the client that began this said, else as we know.
+    fn tool_modules(&self) -> Value {
+        let mut modules = self.said("tool_module_qualnames", json!({}));
+        if let Some(modules) = modules.as_object_mut() {
+            for tool in self.agent.tool_names() {
+                if let Some(module) = python_module(tool) {
+                    modules.entry(tool).or_insert(module.into());
+                }
+            }
+        }
+        modules
+    }
+
     /// The whole of it, with its nulls and without its secrets.
     pub(crate) fn info(&self, skills: Skills) -> Value {
         let mut agent = self.shown_agent(Mask::Null);
@@ -103,7 +124,7 @@ impl Described {
             "max_iterations": self.said("max_iterations", json!(500)),
             "stuck_detection": self.said("stuck_detection", json!(true)),
             "execution_status": self.record.status,
-            "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
+            "confirmation_policy": self.policy(),
             "security_analyzer": self.analyzer(Mask::Null),
             "activated_knowledge_skills": self.used_skills.activated,
             "invoked_skills": self.used_skills.invoked,
@@ -130,7 +151,7 @@ impl Described {
             "launched_agent_profile": self.said("launched_agent_profile", Value::Null),
             "agent": agent,
             "client_tools": self.shown_client_tools(),
-            "tool_module_qualnames": self.said("tool_module_qualnames", json!({})),
+            "tool_module_qualnames": self.tool_modules(),
             "runtime_info": runtime_info(),
         })
     }
@@ -145,7 +166,7 @@ impl Described {
             "max_iterations": self.said("max_iterations", json!(500)),
             "stuck_detection": self.said("stuck_detection", json!(true)),
             "execution_status": self.record.status,
-            "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
+            "confirmation_policy": self.policy(),
             "security_analyzer": self.analyzer(Mask::Asterisks),
             "activated_knowledge_skills": self.used_skills.activated,
             "activated_path_rules": [],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_engine::OWN_KEYS;
 use deft_store::{Direction, EventFilter, Store};
-use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source, Timestamp};
+use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source};
 use serde_json::{Value, json};
 
 use crate::extract::Query;
@@ -55,8 +55,8 @@ impl Filter {
             kind: kind.or(body.as_ref().map(|_| MESSAGE)).map(str::to_owned),
             source: source.flatten(),
             without_keys: OWN_KEYS,
-            from: moment_of(query, "timestamp__gte")?,
-            before: moment_of(query, "timestamp__lt")?,
+            from: moment_of(query, "timestamp__gte", moment::read)?,
+            before: moment_of(query, "timestamp__lt", moment::read)?,
         };
         Ok(Self {
             events,
@@ -91,11 +91,16 @@ impl Filter {
     }
 }
 
-fn moment_of(query: &Query, name: &str) -> Result<Option<Timestamp>, Issue> {
+/// A moment that a client names, read in one of the forms that moments are kept in.
+pub(crate) fn moment_of<T>(
+    query: &Query,
+    name: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, Issue> {
     let Some(text) = query.get(name) else {
         return Ok(None);
     };
-    moment::read(text).map(Some).ok_or_else(|| {
+    read(text).map(Some).ok_or_else(|| {
         let msg = "Input should be a valid datetime or date";
         Issue::new(
             "datetime_from_date_parsing",

@@ -4,6 +4,9 @@ use std::time::SystemTime;
 
 use deft_types::Timestamp;
 use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::info::utc;
 
 /// Reads an ISO date and time. One with a zone is turned into this machine's time, which events are written in.
 pub(crate) fn read(text: &str) -> Option<Timestamp> {
@@ -12,6 +15,20 @@ pub(crate) fn read(text: &str) -> Option<Timestamp> {
     }
     let local: DateTime = text.parse().ok()?;
     Some(Timestamp(local.strftime("%Y-%m-%dT%H:%M:%S.%6f").to_string()))
+}
+
+/// The same in the form that commands have: that of the whole world, which is also meant where no zone is named.
+pub(crate) fn read_utc(text: &str) -> Option<String> {
+    let instant = match text.parse::<jiff::Timestamp>() {
+        Ok(instant) => instant,
+        Err(_) => text
+            .parse::<DateTime>()
+            .ok()?
+            .to_zoned(TimeZone::UTC)
+            .ok()?
+            .timestamp(),
+    };
+    Some(utc(SystemTime::from(instant)))
 }
 
 #[cfg(test)]
@@ -33,5 +50,14 @@ mod tests {
         assert_eq!(read("1970-01-02T00:00:00Z"), Some(Timestamp::at(moment)));
         assert_eq!(read("1970-01-02T01:00:00+01:00"), Some(Timestamp::at(moment)));
         assert_eq!(read("garbage"), None);
+    }
+
+    #[test]
+    fn a_moment_for_commands_is_that_of_the_world() {
+        let same = Some("2026-11-15T01:14:49.500000Z".to_owned());
+        assert_eq!(read_utc("2026-11-15T01:14:49.5Z"), same);
+        assert_eq!(read_utc("2026-11-15T03:14:49.5+02:00"), same);
+        assert_eq!(read_utc("2026-11-15T01:14:49.5"), same);
+        assert_eq!(read_utc("garbage"), None);
     }
 }

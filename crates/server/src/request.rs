@@ -2,8 +2,11 @@
 
 mod message;
 
+use std::collections::HashSet;
+
 use deft_engine::{ClientToolSpec, HookConfig};
-use deft_types::{ConfirmationPolicy, ConversationId, Message, SecurityAnalyzer};
+use deft_tools::Toolbox;
+use deft_types::{ConfirmationPolicy, ConversationId, Message, SecurityAnalyzer, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -51,6 +54,7 @@ impl StartRequest {
         let fields = object(body)?;
         let parts = Parts::read(body)?;
         let agent = the_only(parts.agent, body, fields)?;
+        check_client_tools(&parts.plain, &agent)?;
         let mut kept = parts.plain;
         kept.remove("initial_message");
         kept.remove("agent_settings");
@@ -187,6 +191,40 @@ fn readable<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Res
         Some(Err(error)) => Err(Failure::refused(format!("`{name}` cannot be used: {error}"))),
         Some(Ok(_)) | None => Ok(()),
     }
+}
+
+/// Models cannot tell two tools of one name apart, and many refuse to be offered them.
+fn check_client_tools(fields: &Map<String, Value>, agent: &Agent) -> Result<(), Failure> {
+    let host = Toolbox::host().only(|tool| agent.wants(tool)).specs();
+    let of_agent: HashSet<_> = agent
+        .tool_names()
+        .chain(host.iter().map(ToolSpec::name))
+        .collect();
+    let mut of_client = HashSet::new();
+    let tools = given(fields, "client_tools").and_then(Value::as_array);
+    for name in tools
+        .into_iter()
+        .flatten()
+        .filter_map(|tool| tool["name"].as_str())
+    {
+        let fault = if name.is_empty() {
+            "A client tool needs a name".to_owned()
+        } else if of_agent.contains(name) {
+            format!(
+                "Client tool name '{name}' collides with an existing non-client tool. \
+                 Choose a unique client tool name."
+            )
+        } else if of_client.insert(name) {
+            continue;
+        } else {
+            format!(
+                "Duplicate client tool name '{name}' in one registration request. \
+                 Client tool names must be unique."
+            )
+        };
+        return Err(Failure::refused(fault));
+    }
+    Ok(())
 }
 
 /// The agent, where it is all that says which one is wanted.

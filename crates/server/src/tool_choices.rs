@@ -15,6 +15,32 @@ pub(crate) const DELEGATE: &str = "delegate";
 /// The tools that give tasks to other agents. Whoever names one has `task`; `delegate` only who names it.
 pub(crate) const TASK_TOOLS: [&str; 3] = ["task_tool_set", "task", DELEGATE];
 
+/// What is written of a tool's events is known, in the protocol's Python client, to a module of this name. A client that
+/// joins a conversation loads those of its tools, and can read no event without them.
+pub(crate) fn python_module(tool: &str) -> Option<String> {
+    let package = match tool {
+        "ClassifyAndSwitchLLMTool" => {
+            return Some("openhands.sdk.tool.builtins.classify_and_switch_llm".to_owned());
+        }
+        "edit" | "list_directory" | "read_file" | "write_file" => {
+            return Some(format!("openhands.tools.gemini.{tool}.definition"));
+        }
+        "apply_patch"
+        | "ask_oracle"
+        | "delegate"
+        | "file_editor"
+        | "glob"
+        | "grep"
+        | "planning_file_editor"
+        | "task_tracker"
+        | "terminal" => tool,
+        "task_tool_set" | "task" => "task",
+        _ if tool.starts_with("browser_") => "browser_use",
+        _ => return None,
+    };
+    Some(format!("openhands.tools.{package}.definition"))
+}
+
 /// A tool that a client can name.
 pub(crate) struct ToolChoice {
     pub(crate) name: String,
@@ -87,6 +113,15 @@ fn first_sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clients_of_python_are_told_where_they_find_a_tool() {
+        let told = |tool| python_module(tool).unwrap_or_default();
+        assert_eq!(told("terminal"), "openhands.tools.terminal.definition");
+        assert_eq!(told("edit"), "openhands.tools.gemini.edit.definition");
+        assert_eq!(told(BROWSER_SET), "openhands.tools.browser_use.definition");
+        assert_eq!(told("fetch"), "", "they have none of that name");
+    }
 
     #[test]
     fn the_point_of_a_tool_is_its_first_sentence() {

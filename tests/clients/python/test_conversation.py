@@ -1,5 +1,7 @@
 """The official Python SDK against `deft serve`: what its users do with a remote conversation."""
 
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -153,6 +155,23 @@ def test_a_history_of_a_thousand_events_is_read_whole(desk):
     assert len(set(ids)) == len(ids)
     assert kinds(again)[0] == "SystemPromptEvent"
     again.close()
+    conversation.close()
+
+
+def test_a_client_that_has_loaded_no_tools_joins_and_reads_every_event(desk):
+    conversation = begin(desk, f"{ECHO}\n{FINISH}")
+    conversation.send_message("do it")
+    conversation.run()
+    join = """
+import sys, uuid
+from openhands.sdk import RemoteConversation, Workspace
+workspace = Workspace(host=sys.argv[1], api_key=sys.argv[2], working_dir="/")
+joined = RemoteConversation.attach(workspace=workspace, conversation_id=uuid.UUID(sys.argv[3]), visualizer=None)
+print([event.action.kind for event in joined.state.events if hasattr(event, "action")])
+"""
+    arguments = [sys.executable, "-c", join, desk.host, KEY, str(conversation.id)]
+    joined = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    assert joined.stdout.strip().endswith("['TerminalAction', 'FinishAction']"), joined.stdout + joined.stderr[-2000:]
     conversation.close()
 
 

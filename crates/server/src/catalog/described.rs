@@ -75,7 +75,7 @@ impl Described {
         self.asked_for("client_tools").unwrap_or_default()
     }
 
-    fn asked_for<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub(crate) fn asked_for<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.request.get(name)?).ok()
     }
 }

@@ -13,6 +13,8 @@ use crate::app::App;
 use crate::bash::{BashRequest, Filter, event_id};
 use crate::extract::{JsonBody, Name, Query, Scope};
 use crate::failure::Failure;
+use crate::log::moment_of;
+use crate::moment;
 use crate::router::{Access, Route};
 use crate::sockets;
 use crate::validation::Issue;
@@ -106,8 +108,8 @@ async fn search(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Resu
         kind: query.choice("kind__eq", &KINDS)?.map(str::to_owned),
         command: command.transpose()?,
         order_above: query.get("order__gt").and_then(|order| order.parse().ok()),
-        from: query.get("timestamp__gte").map(str::to_owned),
-        before: query.get("timestamp__lt").map(str::to_owned),
+        from: moment_of(&query, "timestamp__gte", moment::read_utc)?,
+        before: moment_of(&query, "timestamp__lt", moment::read_utc)?,
     };
     let mut found = app.bash.history(scope.0).await?.search(&filter);
     if query.choice("sort_order", &DIRECTIONS)? == Some(true) {

@@ -73,13 +73,12 @@ pub(super) async fn reached(app: &App, scope: Scope, path: &str) -> Result<(Clie
 }
 
 async fn home(State(app): State<Arc<App>>) -> Json<Value> {
-    let locations: Vec<_> = app
-        .places
-        .roots
-        .iter()
+    let places = &app.places;
+    let locations = places.folders.as_ref().unwrap_or(&places.roots).iter();
+    let locations: Vec<_> = locations
         .map(|root| json!({"label": root, "path": root}))
         .collect();
-    Json(json!({"home": app.places.home, "favorites": [], "locations": locations}))
+    Json(json!({"home": places.home, "favorites": [], "locations": locations}))
 }
 
 async fn subdirectories(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
@@ -178,14 +177,24 @@ pub(super) fn attachment(name: &str, kind: &'static str, body: Body) -> Response
             '_'
         }
     };
-    let name: String = name.chars().map(plain).collect();
+    let plain: String = name.chars().map(plain).collect();
+    let mut disposition = format!("attachment; filename=\"{plain}\"");
+    if plain != name {
+        let exactly = |byte: &u8| match byte {
+            b'-' | b'.' | b'_' => char::from(*byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(*byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        };
+        disposition += "; filename*=utf-8''";
+        disposition.extend(name.as_bytes().iter().map(exactly));
+    }
     let headers = [
         (header::CONTENT_TYPE, kind),
         (header::CONTENT_SECURITY_POLICY, "sandbox"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     let mut response = (headers, body).into_response();
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+    if let Ok(value) = HeaderValue::from_str(&disposition) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, value);
     }
     response

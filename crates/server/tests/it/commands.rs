@@ -69,6 +69,25 @@ async fn what_a_slow_command_writes_is_told_whole_when_it_ends() {
 }
 
 #[tokio::test]
+async fn commands_are_found_by_when_they_were_whatever_zone_that_is_said_in() {
+    let desk = Desk::new().await;
+    execute(&desk, json!({"command": "true", "cwd": "/tmp"})).await;
+    let search = "/api/bash/bash_events/search?timestamp__gte=";
+    let items = async |since: &str| desk.get(&format!("{search}{since}")).await["items"].clone();
+    let minute_ago = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(1);
+    let far_east = jiff::tz::TimeZone::fixed(jiff::tz::offset(14));
+    let said = minute_ago.to_zoned(far_east).strftime("%FT%T%%2B14:00");
+    assert_eq!(items(&said.to_string()).await.as_array().unwrap().len(), 2);
+    let (status, said) = desk
+        .refusal(Method::GET, &format!("{search}soon"), Value::Null)
+        .await;
+    assert_eq!(
+        (status, &said[0]["loc"]),
+        (422, &json!(["query", "timestamp__gte"]))
+    );
+}
+
+#[tokio::test]
 async fn commands_are_found_again_stopped_and_forgotten() {
     let desk = Desk::new().await;
     let started = desk

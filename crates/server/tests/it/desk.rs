@@ -404,7 +404,10 @@ impl Composition for Executors {
     fn model(&self, wanted: &ClientModel) -> Result<Arc<dyn Model>, String> {
         let name = wanted.llm["model"].as_str().unwrap();
         let is_paid = wanted.llm["auth_type"] == "subscription";
+        let said = |field: &str| wanted.llm[field].as_str().map(str::to_owned);
         let settings = ModelSettings {
+            base_url: said("base_url"),
+            api_key: said("api_key").map(Secret::new),
             subscription: is_paid.then(|| Arc::clone(&wanted.subscription)),
             ..ModelSettings::default()
         };

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::desk::{Desk, KEY, Talk};
 
@@ -64,6 +65,27 @@ async fn a_chat_is_answered_whole_and_piece_by_piece() {
         .await
         .unwrap();
     assert_eq!(refused.status(), 401);
+}
+
+#[tokio::test]
+async fn a_chat_costs_its_answer_and_no_title() {
+    // Scripted models are never asked for titles.
+    const REPLY: &str = r#"data: {"id": "r", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices":
+        [{"index": 0, "delta": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}}"#;
+    let reply = format!("{}\n\ndata: [DONE]\n\n", REPLY.replace('\n', " "));
+    let answer = move || async move { ([("content-type", "text/event-stream")], reply) };
+    let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let _serving = AbortOnDropHandle::new(tokio::spawn(async { axum::serve(listener, router).await }));
+    let desk = Desk::new().await;
+    let llm = json!({"model": "openai/m", "api_key": "k", "base_url": format!("http://{address}/v1")});
+    desk.post("/api/profiles/p2", json!({"llm": llm})).await;
+    let body = json!({"model": "openhands_p2", "messages": [{"role": "user", "content": "hi"}]});
+    let whole = ask(&desk, "/v1/chat/completions", body).await;
+    let whole: Value = whole.json().await.unwrap();
+    assert_eq!(whole["usage"]["total_tokens"], 110, "{whole}");
 }
 
 #[tokio::test]

@@ -421,7 +421,45 @@ async fn a_new_conversation_is_told_as_it_was_made_with_its_first_message_and_th
         ["terminal", "file_editor", "task_tracker", "my_client_tool"]
     );
     assert_eq!(tools[3]["params"]["spec"], made["client_tools"][0]);
+    let modules = made["tool_module_qualnames"].as_object().unwrap();
+    assert_eq!(modules["terminal"], "openhands.tools.terminal.definition");
+    assert!(!modules.contains_key("my_client_tool"), "{modules:?}");
     assert_eq!(made["client_tools"].as_array().unwrap().len(), 1);
     let talk = Talk(made["id"].as_str().unwrap().to_owned());
     assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
+}
+
+#[tokio::test]
+async fn tools_of_the_client_are_refused_where_models_could_not_tell_them_apart() {
+    let desk = Desk::new().await;
+    let mut request = desk.start_request("demo");
+    let tool = |name: &str| json!({"name": name, "description": "d", "parameters": {"type": "object"}});
+    for (names, why) in [
+        (&["a", "b", "a"][..], "Duplicate client tool name 'a'"),
+        (&["terminal"], "Client tool name 'terminal' collides"),
+        (&["finish"], "Client tool name 'finish' collides"),
+        (&[""], "needs a name"),
+    ] {
+        request["client_tools"] = names.iter().map(|name| tool(name)).collect();
+        let (status, said) = desk
+            .refusal(Method::POST, "/api/conversations", request.clone())
+            .await;
+        assert_eq!(status, 422, "{said}");
+        assert!(said.as_str().unwrap().contains(why), "{said}");
+    }
+    request["client_tools"] = json!([tool("grep")]);
+    desk.begin_with(request).await; // the agent has none of that name
+}
+
+#[tokio::test]
+async fn a_policy_is_told_with_what_goes_without_saying() {
+    let desk = Desk::new().await;
+    let mut request = desk.start_request("demo");
+    request["confirmation_policy"] = json!({"kind": "ConfirmRisky"});
+    let made = desk.post("/api/conversations", request).await;
+    let full = json!({"kind": "ConfirmRisky", "threshold": "HIGH", "confirm_unknown": true});
+    assert_eq!(made["confirmation_policy"], full);
+    let path = format!("/sockets/events/{}", made["id"].as_str().unwrap());
+    let state = desk.socket(&path).await.next().await;
+    assert_eq!(state["value"]["confirmation_policy"], full);
 }

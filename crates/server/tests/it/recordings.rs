@@ -25,11 +25,6 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
         "what was used is listed once it was",
     ),
     (
-        "POST /api/conversations ",
-        ".tool_module_qualnames",
-        "our tools are no modules of Python",
-    ),
-    (
         "/events/search",
         ".items[0].dynamic_context",
         "it tells the model where it works",

@@ -16,6 +16,17 @@ use crate::user::User;
 const SOON: Duration = Duration::from_secs(5);
 
 #[tokio::test]
+async fn a_member_is_shown_the_directories_that_are_theirs_and_not_the_servers() {
+    let desk = Desk::new().await;
+    User::add(&desk, "root", Role::Admin).await;
+    let ann = User::add(&desk, "ann", Role::Member).await;
+    let shown = ann.get("/api/file/home").await;
+    let own = json!([{"label": shown["home"], "path": shown["home"]}]);
+    assert!(shown["home"].as_str().unwrap().ends_with("/homes/ann"), "{shown}");
+    assert_eq!(shown["locations"], own);
+}
+
+#[tokio::test]
 async fn what_was_there_before_belongs_to_the_first_admin_and_to_nobody_else() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;

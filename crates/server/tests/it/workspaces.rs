@@ -71,6 +71,13 @@ async fn files_go_up_and_down() {
         "attachment; filename=\"a.txt\""
     );
     assert_eq!(down.text().await.unwrap(), "hello");
+    fs::write(directory.path().join("Größe 1.txt"), "x").unwrap();
+    let named = format!("/api/file/download?path={path}/Gr%C3%B6%C3%9Fe%201.txt");
+    let down = send(&desk, Method::GET, &named, None).await;
+    assert_eq!(
+        down.headers()["content-disposition"],
+        "attachment; filename=\"Gr__e 1.txt\"; filename*=utf-8''Gr%C3%B6%C3%9Fe%201.txt"
+    );
     let large = "x".repeat(3_000_000);
     let upload = format!("/api/file/upload?path={path}/large");
     assert_eq!(
