@@ -173,7 +173,7 @@ pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
     // Engines are told texts.
     for (path, guard) in guards.filter(|(path, _)| path.to_str().is_some()) {
         match guard {
-            Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
+            Guard::Placed(text) if !text.is_empty() => stand_ins::place(root, &path, STAYS)?,
             Guard::Placed(_) | Guard::ReadOnly => {}
             Guard::Absent | Guard::Unmakable => continue,
         }
