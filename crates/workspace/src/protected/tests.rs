@@ -327,3 +327,27 @@ fn whatever_an_agent_makes_of_gits_own_directories_the_next_sandbox_can_start() 
     assert!(kept.contains(&(".git/config".to_owned(), Guard::Placed(""))));
     assert!(kept.len() < MAX_KEPT, "{}", kept.len());
 }
+
+#[test]
+fn what_starts_with_a_users_shells_is_kept_where_the_workspace_is_their_home() {
+    let home = place(&[
+        (".bashrc", ""),
+        (".config/git/config", ""),
+        ("project/main.c", ""),
+    ]);
+    let home = home.path().canonicalize().unwrap();
+    let mut policy = Policy::for_user(Some(&home), Path::new("/state"));
+    let kept = |policy: &Policy, root: &Path| guards(policy, root);
+    let in_home = kept(&policy, &home);
+    for path in [".bashrc", ".config/git"] {
+        assert_eq!(in_home.get(&home.join(path)), Some(&Guard::ReadOnly), "{path}");
+    }
+    assert!(!in_home.contains_key(&home.join(".zshrc")));
+    assert!(
+        kept(&policy, &home.join("project"))
+            .keys()
+            .all(|path| path.starts_with(home.join("project")))
+    );
+    policy.writable = vec![home.join(".bashrc")];
+    assert!(!kept(&policy, &home).contains_key(&home.join(".bashrc")));
+}
