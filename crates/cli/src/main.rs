@@ -60,7 +60,12 @@ use settings::SettingsError;
 /// last closes it, and leaves it in one file.
 const LAST_TASKS: Duration = Duration::from_secs(5);
 
+/// Behind the standard streams.
+const FIRST_LEFT_OPEN: i32 = 3;
+
 fn main() -> ExitCode {
+    // What whoever started us has left open is not for the tools: they could read files and talk to servers by it.
+    close_fds::set_fds_cloexec(FIRST_LEFT_OPEN, &[]);
     let command = Cli::parse().command;
     if !matches!(command, Command::Executor(_)) {
         keep_memory_private();

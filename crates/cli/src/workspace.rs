@@ -21,7 +21,7 @@ use deft_workspace::egress::forges;
 use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
-    end_left_behind,
+    end_left_behind, remove_tree,
 };
 
 pub(crate) use self::elsewhere::engine as container_engine;
@@ -225,7 +225,7 @@ pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<
     for mode in [Mode::Act, Mode::Plan] {
         let directory = executor_directory(&settings.data_dir.value, id, mode)?;
         end_left_behind(&directory);
-        match std::fs::remove_dir_all(&directory) {
+        match remove_tree(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
             }

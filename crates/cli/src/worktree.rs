@@ -14,6 +14,7 @@ use deft_engine::Ran;
 use deft_executor::Client;
 use deft_server::{Worktree, WorktreeBase};
 use deft_types::ConversationId;
+use deft_workspace::remove_tree;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -149,7 +150,7 @@ impl Copy {
     }
 
     fn clear(&self, settings: &Settings, id: ConversationId) {
-        let removed = std::fs::remove_dir_all(&self.place);
+        let removed = remove_tree(&self.place);
         if let Err(error) =
             removed.and_then(|()| workspace::remove(settings, id).map_err(std::io::Error::other))
         {

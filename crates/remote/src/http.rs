@@ -138,13 +138,17 @@ impl Http {
         if status.is_success() {
             return Ok(response);
         }
-        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return Err(RemoteError::Denied(self.name()));
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(self.denied());
         }
         let body = response.text().await.unwrap_or_default();
         let told: Value = serde_json::from_str(&body).unwrap_or_default();
         // What went wrong inside a server is not in its `detail`.
         let reason = told["exception"].as_str().or(told["detail"].as_str());
+        // With a key that is good for something else, or for others' things, servers say so.
+        if status == StatusCode::FORBIDDEN && reason.is_none() {
+            return Err(self.denied());
+        }
         let message: String = reason.unwrap_or(&body).chars().take(MAX_REASON_CHARS).collect();
         Err(self.full(what, &message).unwrap_or(RemoteError::Refused {
             server: self.name(),
@@ -152,6 +156,10 @@ impl Http {
             status: status.as_u16(),
             message,
         }))
+    }
+
+    pub(crate) fn denied(&self) -> RemoteError {
+        RemoteError::Denied(self.name())
     }
 
     pub(crate) fn slow(&self, what: &'static str) -> RemoteError {

@@ -24,6 +24,8 @@ use crate::workspace::Start;
 const OPEN_LIMIT: Duration = Duration::from_secs(60);
 /// The most that is sent in one message.
 const PIECE_BYTES: usize = 64 * 1024;
+/// With this a server closes the socket of somebody who has shown no key, or a wrong one.
+const WRONG_KEY: u16 = 4001;
 
 /// What a server that was asked for its executor's socket turned out to be.
 pub(crate) enum Asked {
@@ -54,6 +56,9 @@ pub(crate) async fn join(
     match first.map_err(|_| server.http.slow(what))? {
         Some(Message::Binary(first)) => Ok(Asked::Joined(Box::new(carried(|far| carry(socket, first, far))))),
         Some(Message::Text(reason)) => Err(server.http.unopened(&reason)),
+        Some(Message::Close(Some(closed))) if u16::from(closed.code) == WRONG_KEY => {
+            Err(server.http.denied())
+        }
         _ if start == Start::Never => Ok(Asked::NoneRuns),
         _ => Err(server.http.broken(what, &"it was closed at once")),
     }

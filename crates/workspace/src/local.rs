@@ -1,7 +1,7 @@
 //! A directory of this machine, with the executor as a process of its own beside it.
 
 use std::fs::File;
-use std::os::unix::fs::FileTypeExt;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use deft_executor::DIRECTORY_VARIABLE;
 use deft_executor::daemon::{SOCKET, private_directory};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open};
 use rustix::io::Errno;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -128,15 +128,15 @@ impl LocalWorkspace {
     }
 
     async fn running(&self) -> Option<Box<dyn Stream>> {
-        let socket = self.executors_own().join(SOCKET);
-        // A link could lead to the socket of something else.
-        let is_socket = socket
-            .symlink_metadata()
-            .is_ok_and(|data| data.file_type().is_socket());
-        if !is_socket {
+        // A link could lead to the socket of something else, and be put there at any moment: what is connected to is what
+        // was looked at.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let socket = open(self.executors_own().join(SOCKET), flags, Mode::empty()).ok()?;
+        if FileType::from_raw_mode(fstat(&socket).ok()?.st_mode) != FileType::Socket {
             return None;
         }
-        let stream = UnixStream::connect(socket).await.ok()?;
+        let itself = format!("/proc/self/fd/{}", socket.as_raw_fd());
+        let stream = UnixStream::connect(itself).await.ok()?;
         Some(Box::new(stream))
     }
 
@@ -246,4 +246,54 @@ async fn lock(path: &Path) -> std::io::Result<File> {
     let wait =
         tokio::task::spawn_blocking(move || flock(&file, FlockOperation::LockExclusive).map(|()| file));
     Ok(wait.await.map_err(std::io::Error::other)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_link_that_is_swapped_with_the_socket_never_leads_to_another_one() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let workspace = LocalWorkspace {
+            program: PathBuf::new(),
+            root: path(""),
+            directory: path(""),
+            linger: Duration::ZERO,
+            quiet_limit: Duration::ZERO,
+            web_addresses: None,
+            sandbox: None,
+        };
+        let own = UnixListener::bind(path(SOCKET)).unwrap();
+        let others = UnixListener::bind(path("others")).unwrap();
+        for listener in [&own, &others] {
+            listener.set_nonblocking(true).unwrap();
+        }
+        symlink("others", path("link")).unwrap();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let swapped = std::thread::spawn({
+            let (ends, socket, link) = (Arc::clone(&has_ended), path(SOCKET), path("link"));
+            move || {
+                while !ends.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &socket, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                }
+            }
+        });
+        for _ in 0..100_000 {
+            if workspace.find().await.is_some() {
+                let _ = own.accept(); // or there would soon be no room for others
+            }
+        }
+        has_ended.store(true, Ordering::Relaxed);
+        swapped.join().unwrap();
+        assert!(others.accept().is_err(), "it was led astray");
+    }
 }

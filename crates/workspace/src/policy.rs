@@ -26,7 +26,8 @@ pub struct Policy {
     /// What cannot be read though it lies in a readable directory.
     #[serde(default)]
     pub hidden: Vec<PathBuf>,
-    /// Paths in the workspace that cannot be changed: whatever stands there acts outside of it later.
+    /// Paths in the workspace that cannot be changed: whatever stands there acts outside of it later. Absolute ones only
+    /// count where they are there.
     #[serde(default = "Policy::protected_paths")]
     pub protected: Vec<PathBuf>,
     /// What can be done to the workspace itself.
@@ -104,6 +105,9 @@ impl Policy {
         let mut homes = homes::of_user();
         homes.extend(home.map(Path::to_owned));
         let of_home = homes.iter().flat_map(|home| Self::secrets_of_home(home));
+        let started = homes
+            .iter()
+            .flat_map(|home| places::STARTED_IN_A_HOME.iter().map(|path| home.join(path)));
         let named = places::NAME_SECRETS.iter().filter_map(std::env::var_os);
         let named = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
         let named = named.filter(|path| path.is_absolute() && path.parent().is_some());
@@ -116,7 +120,11 @@ impl Policy {
             readable: everything(),
             writable: Vec::new(),
             hidden: of_home.chain(hidden).chain([state.to_owned()]).collect(),
-            protected: Self::protected_paths().into_iter().chain(hooks).collect(),
+            protected: Self::protected_paths()
+                .into_iter()
+                .chain(hooks)
+                .chain(started)
+                .collect(),
             workspace: Access::default(),
             network: Network::default(),
             limits: ResourceLimits::default(),

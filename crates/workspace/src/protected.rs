@@ -64,10 +64,13 @@ pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
         let mut given = given.filter(|given| *given != root && given.starts_with(root));
         given.any(|given| path.starts_with(given))
     };
-    let (git, others): (Vec<&Path>, Vec<&Path>) = policy
+    let (absolute, relative): (Vec<&Path>, Vec<&Path>) = policy
         .protected
         .iter()
         .map(PathBuf::as_path)
+        .partition(|protected| protected.is_absolute());
+    let (git, others): (Vec<&Path>, Vec<&Path>) = relative
+        .into_iter()
         .partition(|protected| *protected == Path::new(GIT));
     let mut repositories = Repositories::new(policy, root);
     if !git.is_empty() {
@@ -90,6 +93,13 @@ pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
         );
     }
     guards.extend(repositories.guards());
+    let there = absolute.iter().filter_map(|path| path.canonicalize().ok());
+    let below = there.filter(|path| path != root && path.starts_with(root));
+    guards.extend(
+        below
+            .filter(|path| !is_given(path))
+            .map(|path| (path, Guard::ReadOnly)),
+    );
     for protected in others {
         let path = root.join(protected);
         if is_given(&path) {
@@ -167,13 +177,13 @@ pub struct Kept {
 /// What to mount in a container that has a directory of this machine: that which is there, and is obeyed outside. What is
 /// not there can be made, but for another place of git's settings: that is put there, and stays.
 pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
-    let policy = Policy::for_user(None, root);
+    let policy = Policy::for_user(std::env::home_dir().as_deref(), root);
     let mut kept = BTreeMap::new();
     let guards = guards(&policy, root).into_iter();
     // Engines are told texts.
     for (path, guard) in guards.filter(|(path, _)| path.to_str().is_some()) {
         match guard {
-            Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
+            Guard::Placed(text) if !text.is_empty() => stand_ins::place(root, &path, STAYS)?,
             Guard::Placed(_) | Guard::ReadOnly => {}
             Guard::Absent | Guard::Unmakable => continue,
         }

@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use deft_engine::{OwnBranch, Ran, run_command};
 use deft_executor::{Client, ShellCommand};
 use deft_types::ConversationId;
-use deft_workspace::{Workspace, WorkspaceName};
+use deft_workspace::{Workspace, WorkspaceName, remove_tree};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -127,7 +127,7 @@ impl Copy {
     }
 
     fn remove(&self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.place) {
+        if let Err(error) = remove_tree(&self.place) {
             tracing::warn!(%error, place = %self.place.display(), "a copy of a repository cannot be removed");
         }
     }

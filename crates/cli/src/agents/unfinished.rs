@@ -2,7 +2,7 @@
 
 use deft_executor::Client;
 use deft_store::{ConversationRecord, Store};
-use deft_workspace::WorkspaceName;
+use deft_workspace::{WorkspaceName, remove_tree};
 
 use super::own_branch::Copy;
 use crate::settings::Settings;
@@ -23,7 +23,7 @@ pub(super) async fn remove(
     workspace::remove(settings, record.id)?;
     if Copy::is_place_of(&record.workspace, record.id) {
         let name: WorkspaceName = record.workspace.parse()?;
-        match std::fs::remove_dir_all(name.root()) {
+        match remove_tree(&name.root()) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }

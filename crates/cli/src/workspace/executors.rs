@@ -9,7 +9,7 @@ use std::time::Duration;
 use deft_executor::daemon::SOCKET;
 use deft_store::Store;
 use deft_types::ConversationId;
-use deft_workspace::end_left_behind;
+use deft_workspace::{end_left_behind, remove_tree};
 use uuid::Uuid;
 
 use super::{EXECUTORS, pool};
@@ -32,7 +32,7 @@ pub(super) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
         if !is_wanted && is_abandoned(&entry) && !is_running(&entry.path()) {
             let path = entry.path();
             end_left_behind(&path);
-            match std::fs::remove_dir_all(&path) {
+            match remove_tree(&path) {
                 Ok(()) => removed.push(id.to_string()),
                 Err(error) => tracing::warn!(path = %path.display(), %error, "what is kept for nobody stays"),
             }

@@ -660,3 +660,31 @@ fn s2_tools_cannot_read_our_environment_from_the_system() {
         assert!(count.is_ok_and(|seen| seen > 0), "{place}: {found}");
     }
 }
+
+#[test]
+fn s2_tools_get_nothing_that_was_left_open_where_deft_was_started() {
+    let home = Home::new();
+    let secret = home.root.path().join("secret");
+    fs::write(&secret, "LEAKED").unwrap();
+    let model = home.script(
+        "[{tool_calls: [{name: terminal, arguments: {command: 'cat <&9 > found; readlink /proc/self/fd/* >> found; \
+         true'}}]}]",
+    );
+    for place in ["local:.", "sandbox:."] {
+        let ours = home.deft(&[]);
+        let mut run = Command::new("sh");
+        run.args(["-c", "exec \"$0\" run -t x --model \"$1\" -w \"$2\" 9<\"$3\""])
+            .args([env!("CARGO_BIN_EXE_deft"), &model, place])
+            .arg(&secret)
+            .env_clear()
+            .envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(home.work());
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{place}: {}", stderr(&output));
+        let found = fs::read_to_string(home.work().join("found")).unwrap();
+        assert!(found.contains("/found"), "{place}: {found}"); // its own output
+        for left_open in ["LEAKED", "/secret", "/deft\n"] {
+            assert!(!found.contains(left_open), "{place}: {found}");
+        }
+    }
+}

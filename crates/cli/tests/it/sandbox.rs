@@ -2,8 +2,8 @@
 //! what it wants; each test also has something that must work, so that a dead shell passes none.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use deft_workspace::sandbox::{Gap, Machine, Plan, Tier, Unavailable};
 use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
-use crate::commands::Home;
+use crate::commands::{Home, wait_for};
 use crate::workspaces::skip;
 
 /// A home with secrets in it, and a workspace beside them.
@@ -611,6 +611,45 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
             .iter()
             .any(|gap| gap.to_string().contains("sandbox_network"))
     );
+}
+
+#[tokio::test]
+async fn what_can_be_changed_or_read_outside_without_namespaces_is_told() {
+    for tier in tiers() {
+        let place = Place::new();
+        let file = place.path("other/file");
+        fs::write(&file, "").unwrap();
+        let name = place.path("name");
+        let mut terminal = Command::new("script")
+            .args(["--quiet", "--command"])
+            .arg("tty > new && mv new name; exec sleep 60")
+            .current_dir(place.path(""))
+            .arg("/dev/null")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        terminal
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"typed by somebody\n")
+            .unwrap();
+        wait_for(&name);
+        let inside = place.open(tier, Network::Off).await;
+        inside.run(&format!("chmod 4777 {}", file.display())).await;
+        let read = inside
+            .run(&format!("timeout 2 head -n 1 $(cat {})", name.display()))
+            .await;
+        inside.close().await;
+        terminal.kill().unwrap();
+        terminal.wait().unwrap();
+        let plan = Plan::new(place.policy(Network::Off), &machine(tier), &place.path("work")).unwrap();
+        let is_changed = file.metadata().unwrap().mode() & 0o4000 != 0;
+        assert_eq!(is_changed, plan.gaps.contains(&Gap::Permissions), "{tier:?}");
+        let is_read = read.contains("typed by somebody");
+        assert_eq!(is_read, plan.gaps.contains(&Gap::Terminals), "{tier:?}: {read}");
+    }
 }
 
 #[test]

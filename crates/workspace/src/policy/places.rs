@@ -118,6 +118,25 @@ pub(super) const SECRETS_OF_THE_MACHINE: &[&str] = &[
     "/run/secrets",
 ];
 
+/// In a home directory: what its user's shells, sessions and git run or obey.
+pub(super) const STARTED_IN_A_HOME: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_aliases",
+    ".profile",
+    ".zshenv",
+    ".zprofile",
+    ".zshrc",
+    ".zlogin",
+    ".config/fish",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/systemd",
+    ".gitconfig",
+    ".config/git",
+];
+
 /// In a workspace: what git, editors, shells and agents run or obey, ours too. Of `.git` that is only a part.
 pub(super) const PROTECTED: &[&str] = &[
     ".git",
@@ -132,6 +151,7 @@ pub(super) const PROTECTED: &[&str] = &[
     ".qwen",
     ".opencode",
     "opencode.json",
+    "opencode.jsonc",
     ".windsurf",
     ".kiro",
     ".roo",

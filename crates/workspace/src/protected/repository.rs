@@ -9,8 +9,11 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use super::Guard;
 use crate::Policy;
 
-/// Repositories of one workspace that are looked into. Those beyond are read-only as a whole.
+/// Repositories of one workspace that are looked into. Those beyond are read-only as a whole, with the directory they are in.
 const MAX_REPOSITORIES: usize = 100;
+/// Paths that are kept in the repositories of one workspace. Somebody inside could fill them with more than a sandbox can be
+/// started with.
+const MAX_GUARDS: usize = 500;
 /// Directories that are looked into for repositories, what is read of them together, and how deep they lie at most: as in
 /// `host/owner/name`.
 const MAX_DIRECTORIES: usize = 1000;
@@ -30,6 +33,8 @@ pub(super) struct Repositories<'a> {
     /// What can be written, so that something must be kept in it.
     changeable: Vec<&'a Path>,
     seen: BTreeSet<PathBuf>,
+    /// Entries of git's own directories that were read.
+    entries: usize,
     guards: BTreeMap<PathBuf, Guard>,
 }
 
@@ -39,6 +44,7 @@ impl<'a> Repositories<'a> {
         Self {
             changeable: writable.chain([root]).collect(),
             seen: BTreeSet::new(),
+            entries: 0,
             guards: BTreeMap::new(),
         }
     }
@@ -85,7 +91,7 @@ impl<'a> Repositories<'a> {
         if self.seen.contains(directory) {
             return;
         }
-        if self.seen.len() == MAX_REPOSITORIES {
+        if self.is_full() {
             return self.guard(directory.to_owned(), Guard::ReadOnly);
         }
         self.seen.insert(directory.to_owned());
@@ -113,7 +119,12 @@ impl<'a> Repositories<'a> {
         };
         self.keep_hooks_elsewhere(&hooks);
         self.guard(hooks, guard);
-        for worktree in directories(&directory.join("worktrees")) {
+        let worktrees = directory.join("worktrees");
+        for worktree in self.directories_of_git(&worktrees) {
+            if self.is_full() {
+                self.guard(worktrees, Guard::ReadOnly);
+                break;
+            }
             let link = worktree.join(read(&worktree.join("gitdir")).trim());
             if let Some(link) = link.canonicalize().ok().filter(|link| link.is_file()) {
                 self.guard(link, Guard::ReadOnly);
@@ -125,15 +136,37 @@ impl<'a> Repositories<'a> {
 
     /// The repositories of submodules, whose names may have slashes.
     fn add_modules(&mut self, modules: &Path) {
-        for module in directories(modules) {
+        for module in self.directories_of_git(modules) {
+            if self.is_full() {
+                return self.guard(modules.to_owned(), Guard::ReadOnly);
+            }
             if module.join("HEAD").exists() {
                 self.add_directory(&module);
-            } else if self.seen.len() < MAX_REPOSITORIES {
-                self.add_modules(&module);
             } else {
-                self.guard(module, Guard::ReadOnly);
+                self.add_modules(&module);
             }
         }
+    }
+
+    /// The directories in one of git's own; none where that is a link, which could lead anywhere. Where they are too many
+    /// it is read-only as a whole.
+    fn directories_of_git(&mut self, directory: &Path) -> Vec<PathBuf> {
+        if !directory.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+            return Vec::new();
+        }
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let entries: Vec<_> = entries.take(MAX_ENTRIES).collect();
+        self.entries += entries.len();
+        if self.entries >= MAX_ENTRIES {
+            self.guard(directory.to_owned(), Guard::ReadOnly);
+            return Vec::new();
+        }
+        let directories = entries.iter().filter(|entry| is_directory(entry));
+        directories.map(DirEntry::path).collect()
+    }
+
+    fn is_full(&self) -> bool {
+        self.seen.len() >= MAX_REPOSITORIES || self.guards.len() >= MAX_GUARDS
     }
 
     /// The settings that each worktree can have for itself: read only where those of the repository say so.
@@ -242,12 +275,6 @@ pub(super) fn below(root: &Path) -> Vec<PathBuf> {
 fn made(path: &Path) -> Option<(i64, u32)> {
     let status = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
     Some((status.stx_btime.tv_sec, status.stx_btime.tv_nsec))
-}
-
-/// The directories in a directory, links aside.
-fn directories(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter(is_directory).map(|entry| entry.path()).collect()
 }
 
 fn is_directory(entry: &DirEntry) -> bool {

@@ -1,5 +1,8 @@
 use super::*;
 
+/// bubblewrap takes 9000 words, four of them for a path, and more for what lies above it.
+const MAX_KEPT: usize = 1000;
+
 fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -271,4 +274,80 @@ fn the_last_one_takes_the_stand_ins_away() {
     assert!(!common.exists());
     assert!(!root.path().join(".claude").exists());
     assert!(root.path().join(".git/config").exists());
+}
+
+#[test]
+fn a_link_among_gits_own_directories_leads_nowhere() {
+    let outside = place(&[("project/.git/HEAD", ""), ("worktree/gitdir", "")]);
+    for name in ["modules", "worktrees"] {
+        let root = place(&[(".git/HEAD", "")]);
+        std::os::unix::fs::symlink(outside.path(), root.path().join(".git").join(name)).unwrap();
+        let kept = of_git(root.path());
+        assert!(kept.iter().all(|(path, _)| !path.contains(name)), "{kept:?}");
+        keep_as_it_is(root.path()).unwrap();
+    }
+    assert!(!outside.path().join("project/.git/commondir").exists());
+}
+
+#[test]
+fn a_link_that_is_put_into_the_way_meanwhile_is_not_followed() {
+    let outside = place(&[("hooks/commondir", ".\n")]);
+    fs::create_dir(outside.path().join("hooks/empty")).unwrap();
+    let root = place(&[]);
+    std::os::unix::fs::symlink(outside.path().join("hooks"), root.path().join("lib")).unwrap();
+    let guards = BTreeMap::from([
+        (root.path().join("lib/commondir"), Guard::Placed(".\n")),
+        (root.path().join("lib/empty"), Guard::Absent),
+        (root.path().join("lib/new"), Guard::Placed("")),
+    ]);
+    assert!(StandIns::put(root.path(), guards.clone()).is_err());
+    let there = guards.into_iter().filter(|(path, _)| path.exists()).collect();
+    drop(StandIns::put(root.path(), there));
+    let left = fs::read_dir(outside.path().join("hooks")).unwrap().count();
+    assert_eq!(left, 2);
+}
+
+#[test]
+fn whatever_an_agent_makes_of_gits_own_directories_the_next_sandbox_can_start() {
+    let root = place(&[(".git/HEAD", "")]);
+    let includes: String = (0..32)
+        .map(|number| format!("[include]\npath = ../../../{number}\n"))
+        .collect();
+    for number in 0..150 {
+        let worktree = root.path().join(format!(".git/worktrees/{number}"));
+        fs::create_dir_all(&worktree).unwrap();
+        fs::write(worktree.join("config"), &includes).unwrap();
+        fs::create_dir_all(root.path().join(format!(".git/modules/name/{number}"))).unwrap();
+        fs::write(root.path().join(number.to_string()), "").unwrap();
+    }
+    let kept = of_git(root.path());
+    for whole in [".git/worktrees", ".git/modules"] {
+        assert!(kept.contains(&(whole.to_owned(), Guard::ReadOnly)), "{whole}");
+    }
+    assert!(kept.contains(&(".git/config".to_owned(), Guard::Placed(""))));
+    assert!(kept.len() < MAX_KEPT, "{}", kept.len());
+}
+
+#[test]
+fn what_starts_with_a_users_shells_is_kept_where_the_workspace_is_their_home() {
+    let home = place(&[
+        (".bashrc", ""),
+        (".config/git/config", ""),
+        ("project/main.c", ""),
+    ]);
+    let home = home.path().canonicalize().unwrap();
+    let mut policy = Policy::for_user(Some(&home), Path::new("/state"));
+    let kept = |policy: &Policy, root: &Path| guards(policy, root);
+    let in_home = kept(&policy, &home);
+    for path in [".bashrc", ".config/git"] {
+        assert_eq!(in_home.get(&home.join(path)), Some(&Guard::ReadOnly), "{path}");
+    }
+    assert!(!in_home.contains_key(&home.join(".zshrc")));
+    assert!(
+        kept(&policy, &home.join("project"))
+            .keys()
+            .all(|path| path.starts_with(home.join("project")))
+    );
+    policy.writable = vec![home.join(".bashrc")];
+    assert!(!kept(&policy, &home).contains_key(&home.join(".bashrc")));
 }

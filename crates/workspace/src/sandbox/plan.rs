@@ -42,11 +42,24 @@ pub enum Gap {
         "git hooks and agents' settings in the workspace can be changed: read-only places need bubblewrap"
     )]
     Protected,
-    /// Only the private directory for temporary files can be written, and names of hidden files can be listed.
+    /// Only the private directory for temporary files can be written, and names of hidden files and the arguments of
+    /// programs can be listed.
     #[error(
-        "/tmp is shared and read-only (TMPDIR names a private place), and names of hidden files can be seen"
+        "/tmp is shared and read-only (TMPDIR names a private place), and names of hidden files and what your other \
+         processes were started with can be seen"
     )]
     SharedView,
+    /// Landlock knows no right to change these.
+    #[error(
+        "permissions, owners and times of your files can be changed outside of the workspace too, though not what is in \
+         them: bubblewrap prevents that"
+    )]
+    Permissions,
+    /// They are devices of the same kind as those that shells inside need.
+    #[error(
+        "your other terminals can be read and written, with what you type there: bubblewrap prevents that"
+    )]
+    Terminals,
     /// Processes outside can be sent signals.
     #[error("your other processes can be sent signals: a newer kernel (6.12) or bubblewrap prevents that")]
     Signals,
@@ -222,7 +235,7 @@ fn gaps_of_namespaces(policy: &Policy, machine: &Machine) -> Vec<Gap> {
 }
 
 fn gaps_of_landlock(policy: &Policy, landlock: u8) -> Vec<Gap> {
-    let mut gaps = vec![Gap::SharedView];
+    let mut gaps = vec![Gap::SharedView, Gap::Permissions, Gap::Terminals];
     if !policy.protected.is_empty() {
         gaps.push(Gap::Protected);
     }

@@ -191,14 +191,28 @@ async fn each_refusal_of_a_server_says_what_to_do() {
         missing.contains("cannot open the workspace") && missing.contains("/no/such/place"),
         "{missing}"
     );
-    let wrong = Some(Secret::new("k-wrong".to_owned()));
-    let wrong = Host::Server(AgentServer::new(served.address().parse().unwrap(), wrong, None).unwrap());
-    let denied = failure(wrong, &home.work()).await;
+    for wrong in [None, Some(Secret::new("k-wrong".to_owned()))] {
+        let wrong = Host::Server(AgentServer::new(served.address().parse().unwrap(), wrong, None).unwrap());
+        let denied = failure(wrong, &home.work()).await;
+        assert!(
+            denied.contains("refuses our key")
+                && denied.contains("DEFT_REMOTE_KEY")
+                && !denied.contains("k-wrong"),
+            "{denied}"
+        );
+    }
+    // The key is right, but where this server was started it may do nothing: neither in its home nor among temporary files.
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let elsewhere = Home { root: elsewhere };
+    std::fs::create_dir(elsewhere.work()).unwrap();
+    let somebody = Home::new();
+    let their_home = somebody.root.path().display().to_string();
+    let strict = Served::start(&elsewhere, &[("SESSION_API_KEY", KEY), ("HOME", &their_home)]);
+    let strict = workspace(server(&strict), Way::Commands, &elsewhere.work());
+    let refused = strict.open().await.err().unwrap().to_string();
     assert!(
-        denied.contains("refuses our key")
-            && denied.contains("DEFT_REMOTE_KEY")
-            && !denied.contains("k-wrong"),
-        "{denied}"
+        refused.contains("403") && refused.contains("directories that this server may use"),
+        "{refused}"
     );
     let nobody = Host::Server(AgentServer::new("http://127.0.0.1:1".parse().unwrap(), None, None).unwrap());
     let unreachable = failure(nobody, &home.work()).await;
