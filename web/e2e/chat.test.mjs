@@ -18,7 +18,7 @@ test("an action runs as it was changed", async () => {
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByRole("button", { name: "Edit" }).click();
   await question.getByLabel("The action, changed").fill("touch right");
   await checkAccess(page, "an action that is changed");
@@ -38,14 +38,14 @@ test("other words for an earlier message begin another branch, and both can be l
   await status(page, "Finished");
   await own(page, "Old words").hover();
   await own(page, "Old words").getByRole("button", { name: "Edit" }).click();
-  await page.getByLabel("Other words for this message").fill("New words");
+  await page.getByLabel("The message, changed").fill("New words");
   await checkAccess(page, "a message that is changed");
   await page.keyboard.press("Control+Enter");
   await own(page, "New words").getByText("2/2").waitFor();
   await page.getByText("Second answer.").waitFor();
   assert.equal(await own(page, "Old words").count(), 0);
   await status(page, "Finished");
-  await own(page, "New words").getByRole("button", { name: "Version before" }).click();
+  await own(page, "New words").getByRole("button", { name: "Previous version" }).click();
   await own(page, "Old words").getByText("1/2").waitFor();
   await page.reload();
   await own(page, "Old words").getByText("1/2").waitFor();
@@ -71,7 +71,7 @@ test("files and conversation go back to before a message, after a look at what t
   await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
   const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
   await dialog.getByText("kept.txt").waitFor();
-  await dialog.getByText("goes away").waitFor();
+  await dialog.getByText("is removed").waitFor();
   await checkAccess(page, "what a way back changes");
   assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n", "looking changes nothing");
   await dialog.getByRole("button", { name: "Rewind" }).click();

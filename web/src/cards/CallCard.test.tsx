@@ -41,7 +41,7 @@ test("an open command shows what it writes", () => {
 
 test("a call that nobody has allowed yet says that it waits", () => {
   show(call({ kind: "TerminalAction", command: "make" }, null), undefined, "waiting_for_confirmation");
-  expect(document.body.textContent).toContain("waits for your word");
+  expect(document.body.textContent).toContain("waits for you");
 });
 
 test("an edit shows its path from the folder, its counts and its lines", () => {

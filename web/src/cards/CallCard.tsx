@@ -25,7 +25,7 @@ interface Props {
 /** What an open call does. */
 function openWord(status: Status): string {
   if (status === "running") return t("running");
-  return status === "waiting_for_confirmation" ? t("waits for your word") : t("open");
+  return status === "waiting_for_confirmation" ? t("waits for you") : t("open");
 }
 
 /** What the agent did: the point first, the rest on demand. */

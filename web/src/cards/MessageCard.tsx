@@ -49,7 +49,7 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
     <div className="message-actions">
       {versions.length > 1 && (
         <span className="versions">
-          <button className="quiet" aria-label={t("Version before")} disabled={place === 0} onClick={() => show(versions[place - 1])}>
+          <button className="quiet" aria-label={t("Previous version")} disabled={place === 0} onClick={() => show(versions[place - 1])}>
             ‹
           </button>
           {place + 1}/{versions.length}
@@ -108,7 +108,7 @@ function EditForm({ message, onClose }: { message: Message; onClose: () => void 
     >
       <textarea
         autoFocus
-        aria-label={t("Other words for this message")}
+        aria-label={t("The message, changed")}
         rows={Math.min(12, Math.max(2, text.split("\n").length))}
         value={text}
         onChange={(event) => setText(event.target.value)}
