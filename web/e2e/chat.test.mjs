@@ -249,6 +249,34 @@ test("a very long line is the same while it is written and when it is stored", a
   await close();
 });
 
+test("who goes up by a few lines stays there, and follows the end again after coming back", async () => {
+  const id = await server.begin([{ text: "A paragraph.\n\n".repeat(60) }, { text: "The second." }, { text: "The third." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const left = () => page.locator(".timeline").evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight);
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.getByRole("log").hover();
+  for (const by of [-10, -10, -20]) {
+    await page.mouse.wheel(0, by);
+    await drawn();
+  }
+  assert.ok(Math.abs((await left()) - 40) < 3, "each step counts");
+  await say(page, "Again");
+  await page.getByText("The second.").waitFor({ state: "attached" });
+  await status(page, "Finished");
+  assert.ok((await left()) > 40, "what comes takes nobody along who reads above it");
+  await page.getByRole("log").hover();
+  await page.mouse.wheel(0, 1_000);
+  await say(page, "And again");
+  await page.getByText("The third.").waitFor();
+  await status(page, "Finished");
+  await page.waitForFunction(() => {
+    const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");
+    return scrollHeight - scrollTop - clientHeight < 2;
+  });
+  await close();
+});
+
 test("a conversation of high cards opens at its very end", async () => {
   const failing = (n) => command(`Try ${n}.`, `seq 1 30; exit ${n}`);
   const id = await server.begin([failing(1), failing(2), failing(3), failing(4), { text: "One\n\ntwo\n\nthree\n\nThe end." }]);
