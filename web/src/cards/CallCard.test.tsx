@@ -65,6 +65,14 @@ test("a plan shows its tasks", () => {
   expect(screen.getByRole("img", { name: "done" })).toBeTruthy();
 });
 
+test("the end of a task shows what a critic thinks of it", () => {
+  const end = call({ kind: "FinishAction", message: "Done." }, null);
+  end.event.critic_result = { score: 0.85, message: "No test.\u202e" };
+  show(end);
+  expect(screen.getByRole("article").textContent).toContain("Critic: 85 % · No test.");
+  expect(document.body.textContent).not.toContain("\u202e");
+});
+
 test("names and output stay text, without what turns text around", () => {
   const hostile = "<img src=x onerror=alert(1)>\u202e";
   show(call({ kind: "FileEditorAction", command: "view", path: `/work/${hostile}` }, { kind: "FileEditorObservation" }, hostile));

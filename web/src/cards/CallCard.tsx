@@ -8,6 +8,7 @@ import { type Status, textOf } from "../wire";
 import { t } from "../words";
 import { CallDetails } from "./CallDetails";
 import { CallIcon } from "./CallIcon";
+import { CriticNote } from "./CriticNote";
 import { describe } from "./describe";
 import { Output } from "./Output";
 import { Reasoning } from "./Reasoning";
@@ -39,6 +40,7 @@ export function CallCard({ call, folder, output, status }: Props) {
         <Reasoning id={call.id} text={call.event.reasoning_content} />
         {thought && <Markdown text={thought} />}
         <Markdown text={String(call.event.action["message"] ?? "")} />
+        <CriticNote critic={call.event.critic_result} />
         {call.spent && <SpentNote spent={call.spent} />}
       </article>
     );

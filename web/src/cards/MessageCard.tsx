@@ -7,6 +7,7 @@ import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
 import type { Item, Speaker } from "../view";
 import { t } from "../words";
+import { CriticNote } from "./CriticNote";
 import { Images } from "./Images";
 import { Reasoning } from "./Reasoning";
 import { SpentNote } from "./SpentNote";
@@ -26,6 +27,7 @@ export function MessageCard({ message }: { message: Message }) {
       <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />
+      <CriticNote critic={message.critic} />
       {message.spent && <SpentNote spent={message.spent} />}
       {canAct && <MessageActions message={message} wasEdited={edit === "closed"} onEdit={() => setEdit("open")} />}
     </article>
