@@ -14,10 +14,11 @@ import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
 import { plain, unturned } from "../plain";
 import { useMode } from "../plan";
+import { usePreferences } from "../preferences";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { setRewound, useRewound } from "../rewinding";
 import { go } from "../route";
-import { LAST, rewind, showPanel, useScreen } from "../screen";
+import { LAST, rewind, useScreen } from "../screen";
 import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
@@ -212,7 +213,7 @@ export function Conversation({ id }: { id: string }) {
             <button
               aria-pressed={panel !== null}
               title={t("Panels")}
-              onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
+              onClick={() => useScreen.setState({ panel: panel ? null : usePreferences.getState().panel })}
             >
               <PanelRight /> <span className="in-words">{t("Panels")}</span>
             </button>
