@@ -157,7 +157,7 @@ export function Conversation({ id }: { id: string }) {
           <SidebarButton />
         </header>
         <div className="new-body">
-          <p className="note">{t("This conversation does not exist (any more).")}</p>
+          <h1>{t("This conversation does not exist (any more).")}</h1>
           <div className="row center">
             <button className="primary" onClick={() => go(null)}>
               <SquarePen /> {t("New conversation")}

@@ -67,7 +67,8 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
         {all.data?.map((share) => (
           <li key={share.id} className="row">
             <span className="list-title">
-              {t("Made {time}", { time: moment(share.created_at) })}{" "}
+              {t("Made {time}", { time: moment(share.created_at) })}
+              <br />
               <span className="hint">{share.expires_at && t("valid until {time}", { time: moment(share.expires_at) })}</span>
             </span>
             <button disabled={revoke.isPending} onClick={() => revoke.mutate(share.id)}>
