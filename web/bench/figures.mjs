@@ -59,7 +59,7 @@ async function visit(path, selector) {
 
 async function firstLoad() {
   const { page, close } = await open(server, "/");
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   const bytes = await page.evaluate(() =>
     performance
       .getEntries()

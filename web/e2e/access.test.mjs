@@ -39,7 +39,12 @@ test("every panel and every part of the settings is for everyone, in light, in d
     for (const name of SECTIONS) {
       await dialog.getByRole("tab", { name, exact: true }).click();
       await checkAccess(page, `${name}, ${how}`);
-      const [wide, shown] = await dialog.locator(".section").evaluate((part) => [part.scrollWidth, part.clientWidth]);
+      const [wide, shown, top] = await dialog.locator(".section").evaluate((part) => {
+        const { scrollWidth, clientWidth, scrollTop } = part;
+        part.scrollTo(0, part.scrollHeight);
+        return [scrollWidth, clientWidth, scrollTop];
+      });
+      assert.equal(top, 0, `${name} is shown from its beginning`);
       assert.ok(wide <= shown, `${name}: ${wide} px of content on ${shown} px`);
     }
     await dialog.getByRole("button", { name: "Close" }).click();
@@ -71,6 +76,13 @@ test("text that is written from right to left is shown so, and does not turn wha
     return [range.getBoundingClientRect().right, found.getBoundingClientRect().right];
   });
   assert.ok(paragraph - words < 2, `the words end at ${words} px, the paragraph at ${paragraph} px`);
+  // A long title is cut off at its end, which is on the other side.
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "כותרת ארוכה מאוד ".repeat(8) });
+  await page.reload();
+  const title = page.locator(".bar h1", { hasText: "כותרת" });
+  for (const each of [title, page.locator(".entry-title", { hasText: "כותרת" })]) {
+    assert.equal(await each.evaluate((found) => getComputedStyle(found).direction), "rtl");
+  }
   // The whole page the other way round: nothing sticks out.
   await page.evaluate(() => (document.documentElement.dir = "rtl"));
   await checkWidth(page);
@@ -88,7 +100,7 @@ test("at 320 px long words and wide tables have room, and an action that waits i
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
   const { page, close } = await open(server, `/c/${id}`, { width: 320, height: 640 });
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.waitFor();
   const [all, seen] = await question.getByRole("list").evaluate((list) => [list.scrollHeight, list.clientHeight]);
   assert.ok(all <= seen, `${all} px of an action on ${seen} px`);
@@ -135,7 +147,7 @@ test("on a telephone long names push nothing off the screen", async () => {
   await status(page, "Working");
   await message.fill("What is said later has many words, too: more than there is room for in one line");
   await page.getByRole("button", { name: "Queue", exact: true }).click();
-  await checkInside(page.getByRole("button", { name: "Take out" }), screen);
+  await checkInside(page.getByRole("button", { name: "Remove" }), screen);
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await close();
 });
@@ -186,7 +198,7 @@ test("the way to the end lies above what has the focus", async () => {
 
 test("the app can be installed", async () => {
   const { page, close } = await open(server);
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   const session = await page.context().newCDPSession(page);
   const { installabilityErrors: found } = await session.send("Page.getInstallabilityErrors");
   // The browser of a test keeps nothing, and so installs nothing.
@@ -217,7 +229,7 @@ test("who asks before what is said with its reason, and is changed while the con
     initial_message: { role: "user", content: [{ type: "text", text: "Make the build work on this machine." }] },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("high risk").waitFor();
   await question.getByText(/runs what it fetches/).waitFor();
   await page.getByLabel("Ask before").selectOption("risky");
@@ -315,7 +327,7 @@ test("what is closed by keyboard gives the focus back to what opened it", async 
   const edit = own(page, "Begin.").getByRole("button", { name: "Edit" });
   await edit.focus();
   await page.keyboard.press("Enter");
-  await page.getByLabel("Other words for this message").press("Escape");
+  await page.getByLabel("The message, changed").press("Escape");
   await edit.waitFor();
   assert.ok(await isFocused(edit), "gave up the edit");
   await close();
@@ -340,7 +352,7 @@ test("a key that writes a bracket together with Alt does so, and opens no panel"
 test("on a telephone a panel says when something waits, and leads back to it", async () => {
   const id = await server.begin([command("I ask.", "echo hi"), { text: "Done." }], { confirmation_policy: { kind: "AlwaysConfirm" } });
   const { page, close } = await open(server, `/c/${id}`, PHONE);
-  await status(page, "Needs your word");
+  await status(page, "Needs you");
   await panel(page, "Files");
   await page.getByRole("button", { name: "Back to the conversation" }).waitFor();
   await checkAccess(page, "a panel while something waits");

@@ -15,7 +15,7 @@ after(async () => {
 
 const ASKS = { confirmation_policy: { kind: "AlwaysConfirm" } };
 const folderOf = async (id) => (await server.ask("GET", `/api/conversations/${id}`)).body.workspace.working_dir;
-const question = (page) => page.getByRole("region", { name: "Waiting for your word" });
+const question = (page) => page.getByRole("region", { name: "Waiting for you" });
 
 test("a message while something waits rejects it, and the agent reads why", async () => {
   const id = await server.begin([command("Careful.", "touch made"), { text: "Then not." }], ASKS);
@@ -40,7 +40,7 @@ test("the key that allows does nothing while one writes elsewhere", async () => 
   const own = page.getByLabel("You", { exact: true }).filter({ hasText: "Begin." });
   await own.hover();
   await own.getByRole("button", { name: "Edit" }).click();
-  const words = page.getByLabel("Other words for this message");
+  const words = page.getByLabel("The message, changed");
   await words.fill("");
   await words.press("Control+Enter");
   await words.press("Escape");

@@ -103,7 +103,7 @@ test("what must be allowed waits for a word", async () => {
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
   await question.getByRole("button", { name: "Allow", exact: true }).click();
@@ -167,6 +167,7 @@ test("an error says what happened and what to do", async () => {
   await page.getByText(/did not accept the key/).first().waitFor();
   await page.getByRole("button", { name: "Try again" }).waitFor();
   await checkAccess(page, "an error");
+  assert.equal(await page.locator("button.primary:enabled").count(), 1, "one thing is to be done first");
   const other = join(server.data, "other.json");
   writeFileSync(other, JSON.stringify([{ text: "The other one answers." }]));
   const failure = page.getByRole("article", { name: "Error" });
@@ -175,6 +176,15 @@ test("an error says what happened and what to do", async () => {
   await page.getByText("The other one answers.").waitFor();
   await status(page, "Finished");
   assert.equal(await failure.getByLabel("Model").count(), 0, "what is past offers nothing");
+  await close();
+});
+
+test("who looks for a conversation that is gone is led on", async () => {
+  const { page, close } = await open(server, `/c/${"0".repeat(32)}`);
+  await page.getByText("This conversation does not exist").waitFor();
+  await checkAccess(page, "a conversation that is gone");
+  await page.getByRole("main").getByRole("button", { name: "New conversation" }).click();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   await close();
 });
 
@@ -203,7 +213,7 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByRole("button", { name: "More about Needle two" }).click();
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   await page.getByText("Needle two").waitFor({ state: "detached" });
   await close();
 });
@@ -291,7 +301,7 @@ test("a wrong key is asked for again", async () => {
   await checkAccess(page, "the question for the key");
   await page.getByLabel("Key", { exact: true }).fill(server.key);
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   await close();
 });
 
@@ -314,7 +324,7 @@ test("a telephone is enough", async () => {
   const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
   await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
   await checkWidth(page);
-  const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
+  const question = await page.getByRole("region", { name: "Waiting for you" }).boundingBox();
   const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
   assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
   await page.getByRole("button", { name: "Allow", exact: true }).click();
@@ -325,7 +335,7 @@ test("a telephone is enough", async () => {
   await page.getByRole("button", { name: "Close the panel" }).click();
   await page.getByRole("button", { name: "Show conversations" }).click();
   await page.getByRole("button", { name: "New conversation" }).click();
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   await checkWidth(page);
   await checkAccess(page, "a new conversation on a telephone");
   await close();

@@ -41,7 +41,7 @@ test("a patch is shown file by file in its colours, before and after it is done,
     writeFileSync(join(folder, "b.txt"), "words\n"),
   );
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
   const [first, second] = [await question.locator(".added").first().boundingBox(), await question.locator(".added").last().boundingBox()];
   assert.equal(first.height, second.height, "colours break no line");

@@ -18,7 +18,7 @@ test("an action runs as it was changed", async () => {
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByRole("button", { name: "Edit" }).click();
   await question.getByLabel("The action, changed").fill("touch right");
   await checkAccess(page, "an action that is changed");
@@ -38,14 +38,14 @@ test("other words for an earlier message begin another branch, and both can be l
   await status(page, "Finished");
   await own(page, "Old words").hover();
   await own(page, "Old words").getByRole("button", { name: "Edit" }).click();
-  await page.getByLabel("Other words for this message").fill("New words");
+  await page.getByLabel("The message, changed").fill("New words");
   await checkAccess(page, "a message that is changed");
   await page.keyboard.press("Control+Enter");
   await own(page, "New words").getByText("2/2").waitFor();
   await page.getByText("Second answer.").waitFor();
   assert.equal(await own(page, "Old words").count(), 0);
   await status(page, "Finished");
-  await own(page, "New words").getByRole("button", { name: "Version before" }).click();
+  await own(page, "New words").getByRole("button", { name: "Previous version" }).click();
   await own(page, "Old words").getByText("1/2").waitFor();
   await page.reload();
   await own(page, "Old words").getByText("1/2").waitFor();
@@ -71,7 +71,7 @@ test("files and conversation go back to before a message, after a look at what t
   await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
   const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
   await dialog.getByText("kept.txt").waitFor();
-  await dialog.getByText("goes away").waitFor();
+  await dialog.getByText("is removed").waitFor();
   await checkAccess(page, "what a way back changes");
   assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n", "looking changes nothing");
   await dialog.getByRole("button", { name: "Rewind" }).click();
@@ -246,6 +246,34 @@ test("a very long line is the same while it is written and when it is stored", a
   await status(page, "Finished");
   const shown = page.getByLabel("Agent", { exact: true }).locator(".one-line");
   assert.ok((await shown.textContent()).trim() === text, "all words, in one line");
+  await close();
+});
+
+test("who goes up by a few lines stays there, and follows the end again after coming back", async () => {
+  const id = await server.begin([{ text: "A paragraph.\n\n".repeat(60) }, { text: "The second." }, { text: "The third." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const left = () => page.locator(".timeline").evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight);
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.getByRole("log").hover();
+  for (const by of [-10, -10, -20]) {
+    await page.mouse.wheel(0, by);
+    await drawn();
+  }
+  assert.ok(Math.abs((await left()) - 40) < 3, "each step counts");
+  await say(page, "Again");
+  await page.getByText("The second.").waitFor({ state: "attached" });
+  await status(page, "Finished");
+  assert.ok((await left()) > 40, "what comes takes nobody along who reads above it");
+  await page.getByRole("log").hover();
+  await page.mouse.wheel(0, 1_000);
+  await say(page, "And again");
+  await page.getByText("The third.").waitFor();
+  await status(page, "Finished");
+  await page.waitForFunction(() => {
+    const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");
+    return scrollHeight - scrollTop - clientHeight < 2;
+  });
   await close();
 });
 

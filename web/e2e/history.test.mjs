@@ -95,7 +95,7 @@ test("a rewinding is begun by /undo, and taken back by /redo also after a reload
   await status(page, "Finished");
   await say(page, "/undo");
   const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
-  await dialog.getByText("goes away").waitFor();
+  await dialog.getByText("is removed").waitFor();
   await dialog.getByRole("button", { name: "Rewind" }).click();
   await dialog.waitFor({ state: "detached" });
   assert.ok(!existsSync(file));

@@ -36,10 +36,10 @@ test("things are put on other keys, switched off, and brought back; that lasts",
   await page.keyboard.press("Control+j");
   await row.getByText("Ctrl+J").waitFor();
   await checkAccess(page, "the keys");
-  await dialog.getByRole("button", { name: "Off: This map", exact: true }).click();
+  await dialog.getByRole("button", { name: "Off: Show this map", exact: true }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.reload();
-  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByRole("heading", { name: "What should the agent do?" }).waitFor();
   await page.keyboard.press("Control+k");
   await page.keyboard.press("Control+/");
   assert.equal(await page.getByRole("dialog").count(), 0);
@@ -47,7 +47,7 @@ test("things are put on other keys, switched off, and brought back; that lasts",
   await page.getByRole("dialog", { name: "Commands" }).waitFor();
   await page.keyboard.press("Escape");
   await settings(page, "Keyboard");
-  await dialog.getByRole("button", { name: "All as they were" }).click();
+  await dialog.getByRole("button", { name: "Restore the defaults" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog", { name: "Commands" }).waitFor();
@@ -74,7 +74,7 @@ test("a telephone is let in by a code, steers a conversation, makes no keys, and
   const refused = await fetch(`${server.origin}/api/devices`, { headers: { "X-Session-API-Key": key } });
   assert.equal(refused.status, 403);
 
-  await dialog.getByRole("button", { name: "Take back" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
   await telephone.page.getByLabel("Key").waitFor(); // asked for, as it has none that opens anything
   await telephone.close();
   await close();

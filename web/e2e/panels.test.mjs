@@ -301,5 +301,9 @@ test("the context says what the model reads; panels are reached by keys and on a
   const tasks = page.getByRole("complementary", { name: "Tasks" });
   await tasks.getByText("1 of 2 done").waitFor();
   await tasks.getByRole("listitem").filter({ hasText: "Mend" }).getByLabel("under way").waitFor();
+  await page.reload();
+  await status(page, "Finished");
+  await page.getByRole("button", { name: "Panels" }).click();
+  await tasks.waitFor(); // the one that was looked at last
   await close();
 });

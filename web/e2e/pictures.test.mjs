@@ -176,7 +176,7 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   await page.getByRole("menuitem", { name: "Share" }).click();
   const share = page.getByRole("dialog", { name: /^Share/ });
   await share.getByRole("button", { name: "Make a link" }).click();
-  await share.getByRole("button", { name: "Take back" }).waitFor();
+  await share.getByRole("button", { name: "Revoke" }).waitFor();
   await picture(page, "web-share");
   await share.getByRole("button", { name: "Done" }).click();
 
@@ -191,7 +191,7 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   assert.equal(await told.textContent(), "Committed.");
   await changes.getByRole("button", { name: "Pull request" }).click();
   await changes.locator('input[value="Follow up to five redirects"]').waitFor();
-  await changes.getByLabel("What it does, for who reads it").fill("A link that redirects is followed now, at most five times; a circle counts as broken.");
+  await changes.getByLabel("Description").fill("A link that redirects is followed now, at most five times; a circle counts as broken.");
   await changes.getByRole("button", { name: "Push and open it" }).scrollIntoViewIfNeeded();
   await picture(page, "web-push");
   await changes.getByRole("button", { name: "Push and open it" }).click();
@@ -210,7 +210,7 @@ test("what looks dangerous waits for a word", async () => {
     security_analyzer: { kind: "PatternSecurityAnalyzer" },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("high risk").waitFor();
   await picture(page, "web-confirm");
   await question.getByRole("button", { name: "Reject" }).click();

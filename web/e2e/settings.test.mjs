@@ -56,7 +56,7 @@ test("the agent's settings, secrets and MCP servers are kept on the server", asy
   const { page, close } = await open(server);
   const dialog = await settings(page, "Agent");
   await dialog.getByLabel("Instructions for every new conversation").fill("Speak plainly.");
-  await dialog.getByLabel("Steps in one run at most").fill("77");
+  await dialog.getByLabel("Most steps in one run").fill("77");
   await dialog.getByLabel("At most: Dollars").fill("2.5");
   await checkAccess(page, "settings of the agent");
   await dialog.getByRole("button", { name: "Save" }).click();
@@ -99,9 +99,9 @@ test("the app speaks other languages, and remembers which", async () => {
   const { page, close } = await open(server);
   const dialog = await settings(page, "This browser");
   await dialog.getByLabel("Language").selectOption("de");
-  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  await page.getByRole("heading", { name: "Was soll der Agent tun?" }).waitFor();
   await page.reload();
-  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  await page.getByRole("heading", { name: "Was soll der Agent tun?" }).waitFor();
   assert.equal(await page.locator("html").getAttribute("lang"), "de");
   await close();
 });

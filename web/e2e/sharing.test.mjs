@@ -44,8 +44,8 @@ test("who has a link reads and follows a conversation, until it is taken back", 
   await page.getByRole("menuitem", { name: "Share" }).click();
   const dialog = page.getByRole("dialog", { name: "Share “A shown thing”" });
   await dialog.getByRole("button", { name: "Make a link" }).click();
-  const link = await dialog.getByLabel("The link, which is shown this once").inputValue();
-  await dialog.getByRole("button", { name: "Take back" }).waitFor();
+  const link = await dialog.getByLabel("The link, which is shown only once").inputValue();
+  await dialog.getByRole("button", { name: "Revoke" }).waitFor();
   await checkAccess(page, "links");
 
   const guest = await visit(link, { width: 360, height: 640 });
@@ -64,9 +64,23 @@ test("who has a link reads and follows a conversation, until it is taken back", 
 
   await page.getByRole("button", { name: "More about A shown thing" }).click();
   await page.getByRole("menuitem", { name: "Share" }).click();
-  await dialog.getByRole("button", { name: "Take back" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
   await guest.page.getByText("This link opens nothing").waitFor();
   await guest.close();
+  await close();
+});
+
+test("nothing is said of a shared conversation before something is known", async () => {
+  const id = await server.begin([{ text: "One." }]);
+  await server.ended(id);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "A shown thing" });
+  const { body } = await server.ask("POST", `/api/conversations/${id}/shares`, { expires_in: null });
+  const { page, close } = await visit(server.origin);
+  await page.routeWebSocket(/\/sockets\/shared/, () => {}); // is opened, and tells nothing
+  await page.goto(`${server.origin}/s#${body.token}`);
+  await page.getByRole("heading", { name: "A shown thing" }).waitFor();
+  await page.getByText("One.", { exact: true }).waitFor();
+  assert.equal(await page.locator(".bar .status, .bar .meters").count(), 0);
   await close();
 });
 

@@ -143,7 +143,7 @@ test("menus and buttons have room on a telephone, in German too", async () => {
   await server.begin([{ text: "Done." }]);
   const { page, close } = await openAs({ model: "demo", language: "de" });
   await page.setViewportSize({ width: 360, height: 640 });
-  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  await page.getByRole("heading", { name: "Was soll der Agent tun?" }).waitFor();
   const field = await page.locator(".with-button input").boundingBox();
   const button = await page.locator(".with-button > button").boundingBox();
   const isApart = button.y >= field.y + field.height || button.x >= field.x + field.width;

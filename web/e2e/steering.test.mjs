@@ -42,15 +42,15 @@ test("messages that wait are changed, put in order, taken out, and said when the
   await checkAccess(page, "messages that wait");
   await page.setViewportSize({ width: 360, height: 640 });
   await checkWidth(page);
-  await row("two").getByRole("button", { name: "Take out" }).waitFor();
+  await row("two").getByRole("button", { name: "Remove" }).waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
 
   await row("two").getByRole("button", { name: "Earlier" }).click();
   await queue.getByRole("listitem").first().filter({ hasText: "two" }).waitFor();
-  await row("one").getByRole("button", { name: "Take out" }).click();
+  await row("one").getByRole("button", { name: "Remove" }).click();
   await row("one").waitFor({ state: "detached" });
   await row("three").getByRole("button", { name: "Edit" }).click();
-  await queue.getByLabel("Other words for this message").fill("four");
+  await queue.getByLabel("The message, changed").fill("four");
   await queue.getByRole("button", { name: "Save" }).click();
   await row("four").waitFor();
   await page.reload();
@@ -170,7 +170,7 @@ test("a command that is allowed by its beginning is not asked about again", asyn
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
   const { page, close } = await open(server, `/c/${id}`);
-  const question = page.getByRole("region", { name: "Waiting for your word" });
+  const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("Allow such commands from now on").click();
   const rule = question.getByLabel("Those that begin with");
   assert.equal(await rule.inputValue(), "touch one");

@@ -14,6 +14,8 @@ export interface Command {
   needsWords?: true;
   /** Whether there must be something under way. */
   needsRun?: true;
+  /** Whether there must be a way back that can be taken back. */
+  needsWayBack?: true;
   /** In a conversation; gives words to show, if there are any. */
   run: (id: string, words: string) => Promise<string | void>;
 }
@@ -55,6 +57,7 @@ export function commands(): Command[] {
     {
       name: "redo",
       help: t("Take the last rewinding back"),
+      needsWayBack: true,
       run: async (id) => {
         const way = useRewound.getState()[id];
         if (!way) throw new Error(t("Nothing was rewound that could be taken back."));
@@ -70,7 +73,8 @@ export function commands(): Command[] {
 }
 
 /** Those that would do something now. */
-export const offeredCommands = (isBusy: boolean) => commands().filter(({ needsRun }) => isBusy || !needsRun);
+export const offeredCommands = (id: string, isBusy: boolean) =>
+  commands().filter(({ needsRun, needsWayBack }) => (isBusy || !needsRun) && (useRewound.getState()[id] || !needsWayBack));
 
 /** The command that a text is, and what stands behind it. A sentence that only begins like one is none. */
 export function commandOf(text: string): { command: Command; rest: string } | null {

@@ -19,16 +19,16 @@ export function figuresOf(page: string): Figure[] {
     const [, named, help] = /^# HELP (\S+) (.*)$/.exec(line) ?? [];
     if (named) helps.set(named, help ?? "");
     const [, name, labels, value] = /^(\w+)(\{.*\})? (\S+)$/.exec(line) ?? [];
-    if (!name || value === undefined || /_(bucket|sum)$/.test(name)) continue;
+    if (!name || value === undefined || /_(bucket|sum|count)$/.test(name)) continue;
     const parts = [...(labels ?? "").matchAll(/(\w+)="([^"]*)"/g)].map(([, label, word]) => `${label}: ${word}`);
     const shown = parts.length > 0 ? ` ${parts.join(", ")}` : "";
     const number = Number(value);
-    const unit = name.endsWith("_seconds") ? " s" : "";
+    const [unit, size] = name.endsWith("_seconds") ? [" s", 1] : name.endsWith("_bytes") ? [" MB", 1e6] : ["", 1];
     figures.push({
       name: `${name}${labels ?? ""}`,
       help: `${helps.get(name) ?? name}${shown}`,
       // What is only there for its labels is always 1.
-      value: name.endsWith("_info") ? "" : Number.isFinite(number) ? written(number) + unit : value,
+      value: name.endsWith("_info") ? "" : Number.isFinite(number) ? written(number / size) + unit : value,
     });
   }
   return figures;

@@ -159,12 +159,12 @@ test("a message whose answer was lost is not shown as unsent once the log has it
   expect(fold.view.unsent).toEqual([]);
 });
 
-test("what a model thought, and what took the place of earlier steps, is kept", () => {
+test("what a model thought, what a critic thinks of it, and what took the place of earlier steps, is kept", () => {
   const fold = new Fold();
   const llm_message = { role: "assistant", content: [], reasoning_content: "Hm." };
-  const reply: Event = { ...base("agent"), kind: "MessageEvent", llm_message };
+  const reply: Event = { ...base("agent"), kind: "MessageEvent", llm_message, critic_result: { score: 0.5 } };
   fold.apply([stored(0, reply), stored(1, { ...base("environment"), kind: "Condensation", summary: "All of it." } as Event)]);
-  expect(fold.view.items).toMatchObject([{ reasoning: "Hm." }, { type: "note", more: "All of it." }]);
+  expect(fold.view.items).toMatchObject([{ reasoning: "Hm.", critic: { score: 0.5 } }, { type: "note", more: "All of it." }]);
 });
 
 test("a circle tells where it can be left", () => {

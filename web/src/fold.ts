@@ -209,13 +209,13 @@ export class Fold {
         next.briefing = briefingOf(event);
         break;
       case "MessageEvent": {
-        const { content } = event.llm_message;
+        const { llm_message: { content }, critic_result: critic } = event;
         const from = event.source === "user" || event.source === "agent" ? event.source : "environment";
         const text = textOf(content);
         if (from !== "user") next.draft = null;
         const spent = from === "agent" ? this.spending.take() : {};
         const { reasoning_content: reasoning } = event.llm_message;
-        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...(reasoning && { reasoning }), ...spent });
+        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...(reasoning && { reasoning }), ...(critic && { critic }), ...spent });
         break;
       }
       case "ActionEvent":

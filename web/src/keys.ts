@@ -33,8 +33,8 @@ export const doesWords = (does: Does): string => {
   if (does.startsWith("panel:")) return t("Show the panel “{name}”", { name: panelWords()[does.slice(6) as PanelName] });
   return {
     palette: t("All commands and conversations"),
-    keys: t("This map"),
-    help: t("This map, while you do not write"),
+    keys: t("Show this map"),
+    help: t("Show this map, while you are not typing"),
     stop: t("Stop now"),
     allow: t("Allow what waits"),
     reject: t("Reject what waits"),

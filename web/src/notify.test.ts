@@ -32,7 +32,7 @@ afterEach(() => {
 
 test.each<[Status, string]>([
   ["finished", "Work is finished"],
-  ["waiting_for_confirmation", "Work needs your word"],
+  ["waiting_for_confirmation", "Work needs you"],
   ["error", "Work has failed"],
 ])("who looks elsewhere hears once that it is %s", (status, words) => {
   noteStatus(status, "Work", "running");

@@ -10,7 +10,7 @@ const known = new Map<string, Status>();
 const OPENED = Date.now();
 
 const messages = (): Partial<Record<Status, string>> => ({
-  waiting_for_confirmation: t("needs your word"),
+  waiting_for_confirmation: t("needs you"),
   finished: t("is finished"),
   error: t("has failed"),
   stuck: t("goes in circles"),
@@ -32,7 +32,7 @@ export function noteStatus(id: string, title: string, status: Status, updated?: 
 }
 
 /** Something is asked in the middle of a run. */
-export const noteQuestion = (id: string, title: string): void => tell(id, `${title} ${t("needs your word")}`);
+export const noteQuestion = (id: string, title: string): void => tell(id, `${title} ${t("needs you")}`);
 
 function tell(id: string, words: string): void {
   if (document.hasFocus()) return;

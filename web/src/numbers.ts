@@ -14,4 +14,5 @@ export function numbers(options: Intl.NumberFormatOptions): (value: number) => s
 }
 
 /** A moment, as the user's language writes it. */
-export const moment = (time: string) => new Date(time).toLocaleString(useLanguage.getState().language);
+export const moment = (time: string) =>
+  new Date(time).toLocaleString(useLanguage.getState().language, { dateStyle: "medium", timeStyle: "short" });

@@ -6,6 +6,7 @@ import type { Decided } from "./allow";
 import type { Worker } from "./external-agent";
 import type { OwnKeys } from "./keys";
 import type { Analyzer, Policy } from "./safety";
+import type { PanelName } from "./screen";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -24,6 +25,8 @@ interface Preferences {
   analyzer: Analyzer;
   apiKey: string;
   diff: "inline" | "beside";
+  /** The one that was looked at last. */
+  panel: PanelName;
   notify: boolean;
   sound: boolean;
   /** What was put on other keys. */
@@ -45,6 +48,7 @@ const DEFAULTS: Preferences = {
   analyzer: "rules",
   apiKey: "",
   diff: "inline",
+  panel: "changes",
   notify: false,
   sound: false,
   keys: {},

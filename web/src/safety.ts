@@ -23,7 +23,7 @@ const ANALYZERS = {
 };
 
 export const policyWords = (): Record<Policy, string> => ({
-  risky: t("what looks dangerous"),
+  risky: t("risky actions"),
   always: t("every action"),
   never: t("nothing"),
 });

@@ -13,7 +13,7 @@ export const suggestions = (): Suggestion[] => [
     task: t("Read this project and explain it to me: what it is for, what its parts are, how it is built and tested."),
   },
   {
-    title: t("Mend what fails"),
+    title: t("Fix failing tests"),
     task: t("Run the tests. Where one fails, find out why, and repair the cause."),
   },
   {
@@ -21,7 +21,7 @@ export const suggestions = (): Suggestion[] => [
     task: t("Find the code that matters most and is tested least. Write tests for it, and run them."),
   },
   {
-    title: t("Correct the README"),
+    title: t("Update the README"),
     task: t("Compare the README with the code. Correct what is wrong or missing there."),
   },
 ];

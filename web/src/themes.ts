@@ -4,7 +4,7 @@ import { t } from "./words";
 
 /** What the appearances are called. */
 export const themeWords = (): Record<Theme, string> => ({
-  system: t("as the system"),
+  system: t("same as the system"),
   light: t("light"),
   dark: t("dark"),
 });

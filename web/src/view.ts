@@ -5,7 +5,7 @@ import type { Change } from "./changes";
 import { type Meter, meterOf } from "./meter";
 import type { LiveOutput } from "./output";
 import type { Spent } from "./spending";
-import type { ActionEvent, Classification, Observation, Risk, Status, SystemPromptEvent, ToolDefinition } from "./wire";
+import type { ActionEvent, Classification, CriticResult, Observation, Risk, Status, SystemPromptEvent, ToolDefinition } from "./wire";
 
 export type Result =
   | { type: "answer"; observation: Observation; /** What was added to it for the agent. */ added?: string }
@@ -31,7 +31,7 @@ export interface Call {
 export type Speaker = "user" | "agent" | "environment";
 
 export type Item =
-  | { type: "message"; id: string; time: string; from: Speaker; text: string; images: string[]; reasoning?: string; spent?: Spent }
+  | { type: "message"; id: string; time: string; from: Speaker; text: string; images: string[]; reasoning?: string; critic?: CriticResult; spent?: Spent }
   | Call
   /** `more`: what there is to say about it. */
   | { type: "note"; id: string; time: string; text: string; more?: string }

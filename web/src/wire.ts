@@ -13,6 +13,7 @@ export type SystemPromptEvent = Schemas["SystemPromptEvent"];
 export type Observation = Schemas["Observation"];
 export type Classification = Schemas["Classification"];
 export type ToolDefinition = Schemas["ToolDefinition"];
+export type CriticResult = Schemas["CriticResult"];
 export type Event = Schemas["Event"];
 export type Frame = Schemas["Frame"];
 export type Conversation = Schemas["Conversation"];

@@ -41,7 +41,7 @@ test("an open command shows what it writes", () => {
 
 test("a call that nobody has allowed yet says that it waits", () => {
   show(call({ kind: "TerminalAction", command: "make" }, null), undefined, "waiting_for_confirmation");
-  expect(document.body.textContent).toContain("waits for your word");
+  expect(document.body.textContent).toContain("waits for you");
 });
 
 test("an edit shows its path from the folder, its counts and its lines", () => {
@@ -63,6 +63,14 @@ test("a plan shows its tasks", () => {
   show(call({ kind: "TaskTrackerAction", command: "plan", task_list }, { kind: "TaskTrackerObservation", task_list }));
   expect(screen.getByRole("listitem").textContent).toContain("Look");
   expect(screen.getByRole("img", { name: "done" })).toBeTruthy();
+});
+
+test("the end of a task shows what a critic thinks of it", () => {
+  const end = call({ kind: "FinishAction", message: "Done." }, null);
+  end.event.critic_result = { score: 0.85, message: "No test.\u202e" };
+  show(end);
+  expect(screen.getByRole("article").textContent).toContain("Critic: 85 % · No test.");
+  expect(document.body.textContent).not.toContain("\u202e");
 });
 
 test("names and output stay text, without what turns text around", () => {

@@ -8,6 +8,7 @@ import { type Status, textOf } from "../wire";
 import { t } from "../words";
 import { CallDetails } from "./CallDetails";
 import { CallIcon } from "./CallIcon";
+import { CriticNote } from "./CriticNote";
 import { describe } from "./describe";
 import { Output } from "./Output";
 import { Reasoning } from "./Reasoning";
@@ -25,7 +26,7 @@ interface Props {
 /** What an open call does. */
 function openWord(status: Status): string {
   if (status === "running") return t("running");
-  return status === "waiting_for_confirmation" ? t("waits for your word") : t("open");
+  return status === "waiting_for_confirmation" ? t("waits for you") : t("open");
 }
 
 /** What the agent did: the point first, the rest on demand. */
@@ -39,6 +40,7 @@ export function CallCard({ call, folder, output, status }: Props) {
         <Reasoning id={call.id} text={call.event.reasoning_content} />
         {thought && <Markdown text={thought} />}
         <Markdown text={String(call.event.action["message"] ?? "")} />
+        <CriticNote critic={call.event.critic_result} />
         {call.spent && <SpentNote spent={call.spent} />}
       </article>
     );

@@ -8,6 +8,7 @@ import { answerOf } from "./describe";
 import { DiffTable } from "../panels/DiffTable";
 import { CallRequest } from "./CallRequest";
 import { ChildLink } from "./ChildLink";
+import { CriticNote } from "./CriticNote";
 import { Images } from "./Images";
 import { Output } from "./Output";
 import { Reasoning } from "./Reasoning";
@@ -47,6 +48,7 @@ export function CallDetails({ call, command = "shown" }: Props) {
       {(changes.length === 0 || action?.kind === "ApplyPatchAction") && call.result && !isSilent && <Output id={call.id} text={answerOf(call)} />}
       {canAct && typeof task === "string" && <ChildLink task={task} />}
       <Images urls={images} />
+      <CriticNote critic={call.event.critic_result} />
       {call.spent && <SpentNote spent={call.spent} />}
     </div>
   );

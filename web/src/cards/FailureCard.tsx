@@ -15,7 +15,7 @@ const advice = (): Record<string, string> => ({
   auth: t("The provider did not accept the key. Enter another one, or set it where the server runs."),
   quota: t("Nothing is left to spend with the provider. Add credit, or choose another model."),
   rate_limit: t("The provider is asked too often. Wait a little and try again."),
-  config: t("A setting of the model is wrong. Mend it and go on."),
+  config: t("A setting of the model is wrong. Correct it and go on."),
   transient: t("The network or the provider failed for the moment. Try again."),
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });

@@ -7,6 +7,7 @@ import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
 import type { Item, Speaker } from "../view";
 import { t } from "../words";
+import { CriticNote } from "./CriticNote";
 import { Images } from "./Images";
 import { Reasoning } from "./Reasoning";
 import { SpentNote } from "./SpentNote";
@@ -26,6 +27,7 @@ export function MessageCard({ message }: { message: Message }) {
       <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />
+      <CriticNote critic={message.critic} />
       {message.spent && <SpentNote spent={message.spent} />}
       {canAct && <MessageActions message={message} wasEdited={edit === "closed"} onEdit={() => setEdit("open")} />}
     </article>
@@ -49,7 +51,7 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
     <div className="message-actions">
       {versions.length > 1 && (
         <span className="versions">
-          <button className="quiet" aria-label={t("Version before")} disabled={place === 0} onClick={() => show(versions[place - 1])}>
+          <button className="quiet" aria-label={t("Previous version")} disabled={place === 0} onClick={() => show(versions[place - 1])}>
             ‹
           </button>
           {place + 1}/{versions.length}
@@ -108,7 +110,7 @@ function EditForm({ message, onClose }: { message: Message; onClose: () => void 
     >
       <textarea
         autoFocus
-        aria-label={t("Other words for this message")}
+        aria-label={t("The message, changed")}
         rows={Math.min(12, Math.max(2, text.split("\n").length))}
         value={text}
         onChange={(event) => setText(event.target.value)}

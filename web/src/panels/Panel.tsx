@@ -1,8 +1,9 @@
 import { X } from "lucide-react";
-import { type KeyboardEvent, Suspense } from "react";
+import { type KeyboardEvent, Suspense, useEffect } from "react";
 import { useFocusBack } from "../focus-back";
 import { lazily } from "../lazily";
 import { Guard } from "../parts/Guard";
+import { usePreferences } from "../preferences";
 import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
 import { stepTo } from "../steps";
 import type { View } from "../view";
@@ -26,6 +27,7 @@ interface Props {
 /** What there is beside the talk: one thing at a time. */
 export default function Panel({ id, view, name, onSend }: Props) {
   useFocusBack();
+  useEffect(() => void usePreferences.setState({ panel: name }), [name]);
   const words = panelWords();
   const move = (event: KeyboardEvent) => {
     const next = PANELS[stepTo(event.key, PANELS.indexOf(name), PANELS.length) ?? -1];

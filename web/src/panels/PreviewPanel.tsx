@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { House } from "lucide-react";
+import { ExternalLink, House, RotateCw } from "lucide-react";
 import { useState } from "react";
 import { visibleControls } from "../plain";
 import { t } from "../words";
@@ -90,7 +90,7 @@ export default function PreviewPanel({ id }: { id: string }) {
       {preview && (
         <>
           <form
-            className="row tools"
+            className="row tools address"
             onSubmit={(event) => {
               event.preventDefault();
               visit(written);
@@ -105,6 +105,15 @@ export default function PreviewPanel({ id }: { id: string }) {
             >
               <House />
             </button>
+            <button
+              type="button"
+              className="quiet icon-only"
+              aria-label={t("Reload")}
+              title={t("Reload")}
+              onClick={() => (asked ? visit(asked.path) : shown.mutate(preview.port))}
+            >
+              <RotateCw />
+            </button>
             <input
               className="mono"
               aria-label={t("Page to show")}
@@ -113,11 +122,14 @@ export default function PreviewPanel({ id }: { id: string }) {
               value={written}
               onChange={(event) => setWritten(event.target.value)}
             />
-            <button type="button" onClick={() => (asked ? visit(asked.path) : shown.mutate(preview.port))}>
-              {t("Reload")}
-            </button>
-            <button type="button" onClick={() => elsewhere.mutate(preview.port)}>
-              {t("Open in a new tab")}
+            <button
+              type="button"
+              className="quiet icon-only"
+              aria-label={t("Open in a new tab")}
+              title={t("Open in a new tab")}
+              onClick={() => elsewhere.mutate(preview.port)}
+            >
+              <ExternalLink />
             </button>
           </form>
           <iframe

@@ -61,7 +61,7 @@ function Pushing({ id, target, place, title }: { id: string; target: Target; pla
             <input required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
           </label>
           <label>
-            {t("What it does, for who reads it")}
+            {t("Description")}
             <textarea rows={3} value={text} onChange={(event) => setText(event.target.value)} />
           </label>
           <div className="row end">

@@ -15,7 +15,7 @@ export function SendComments({ id, isAsked, onSend }: Props) {
   return (
     <div className="row foot" role="status">
       <span>{comments.length === 1 ? t("1 comment") : t("{n} comments", { n: comments.length })}</span>
-      {isAsked && <span className="hint">{t("An action waits for your word. It is not done if you send this.")}</span>}
+      {isAsked && <span className="hint">{t("An action waits for you. It is not done if you send this.")}</span>}
       <button
         className={isAsked ? "danger" : "primary"}
         onClick={() => {

@@ -76,7 +76,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     scope: id,
     conversation: id,
     folder: desk.stream.fold.view.folder,
-    commands: offeredCommands(isBusy),
+    commands: offeredCommands(id, isBusy),
     models: useProfiles().map(({ name, model }) => ({ name, help: model ?? "" })),
     find: (name: string) => workspace.find(id, name),
   };

@@ -41,7 +41,7 @@ function show(action = call.event.action ?? null) {
 
 test("what waits is shown whole, with its risk and why", () => {
   show();
-  const region = screen.getByRole("region", { name: "Waiting for your word" });
+  const region = screen.getByRole("region", { name: "Waiting for you" });
   expect(region.textContent).toContain("rm -r build");
   expect(region.textContent).toContain("It removes files.");
 });

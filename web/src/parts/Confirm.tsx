@@ -71,7 +71,7 @@ export function Confirm({ id, calls, folder }: Props) {
   const rule = only ? ruleFor(only) : null;
   const isEdited = Object.keys(edits).length > 0;
   return (
-    <section ref={region} className="confirm" role="region" aria-label={t("Waiting for your word")}>
+    <section ref={region} className="confirm" role="region" aria-label={t("Waiting for you")}>
       <h2>{t("May it do this?")}</h2>
       <ul tabIndex={0} aria-label={t("Actions")}>
         {calls.map((call) => (

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
+import { PanelRight, Pause, Play, RotateCw, Square, SquarePen, X } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { SPENT } from "../budget";
@@ -14,9 +14,11 @@ import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
 import { plain, unturned } from "../plain";
 import { useMode } from "../plan";
+import { usePreferences } from "../preferences";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { setRewound, useRewound } from "../rewinding";
-import { LAST, rewind, showPanel, useScreen } from "../screen";
+import { go } from "../route";
+import { LAST, rewind, useScreen } from "../screen";
 import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
@@ -81,6 +83,8 @@ export function Conversation({ id }: { id: string }) {
   }, [id, known, title, view.isCurrent, queries]);
   const last = view.items.at(-1);
   const isSpent = status === "error" && last?.type === "failure" && last.code === SPENT;
+  /** Whether the card of what failed says how to go on: the same once more would fail again. */
+  const isOfferedBelow = isSpent || (last?.type === "failure" && last.classification?.user_action === "settings");
   useEffect(() => {
     const why = isSpent ? t("has used up its budget") : undefined;
     if (view.isCurrent) noteStatus(id, title, status, undefined, why);
@@ -152,7 +156,14 @@ export function Conversation({ id }: { id: string }) {
         <header className="bar">
           <SidebarButton />
         </header>
-        <p className="note">{t("This conversation does not exist (any more).")}</p>
+        <div className="new-body">
+          <h1>{t("This conversation does not exist (any more).")}</h1>
+          <div className="row center">
+            <button className="primary" onClick={() => go(null)}>
+              <SquarePen /> {t("New conversation")}
+            </button>
+          </div>
+        </div>
       </main>
     );
   }
@@ -163,7 +174,9 @@ export function Conversation({ id }: { id: string }) {
         <header className="bar">
           <SidebarButton />
           <div className="bar-title">
-            <h1 title={title}>{title}</h1>
+            <h1 title={title} dir="auto">
+              {title}
+            </h1>
             <span className="facts">
               <span role="status" aria-live="polite">
                 {known && <StatusMark status={known} />}
@@ -193,14 +206,14 @@ export function Conversation({ id }: { id: string }) {
               </>
             )}
             {(status === "paused" || status === "error" || status === "stuck") && (
-              <button className="primary" onClick={() => order.mutate("run")}>
+              <button className={isOfferedBelow ? "" : "primary"} onClick={() => order.mutate("run")}>
                 {status === "paused" ? <Play /> : <RotateCw />} {status === "paused" ? t("Go on") : t("Try again")}
               </button>
             )}
             <button
               aria-pressed={panel !== null}
               title={t("Panels")}
-              onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
+              onClick={() => useScreen.setState({ panel: panel ? null : usePreferences.getState().panel })}
             >
               <PanelRight /> <span className="in-words">{t("Panels")}</span>
             </button>
@@ -223,7 +236,7 @@ export function Conversation({ id }: { id: string }) {
         )}
         {link === "lost" && (
           <p className="banner" role="status">
-            {t("The connection is lost. Coming back by itself…")}
+            {t("The connection is lost. Reconnecting…")}
           </p>
         )}
         {failure && (
@@ -244,7 +257,7 @@ export function Conversation({ id }: { id: string }) {
         {wayBack && <UndoRewind id={id} way={wayBack} />}
         {panel && (status === "waiting_for_confirmation" || isAskedForHosts) && (
           <p className="banner narrow-only" role="status">
-            {t("Needs your word")}{" "}
+            {t("Needs you")}{" "}
             <button onClick={() => useScreen.setState({ panel: null })}>{t("Back to the conversation")}</button>
           </p>
         )}

@@ -30,14 +30,14 @@ export function KeyForm() {
       >
         <label>
           {t("Key")}
-          <input type="password" autoComplete="current-password" value={key} onChange={(e) => change(e.target.value)} />
+          <input type="password" required autoComplete="current-password" value={key} onChange={(e) => change(e.target.value)} />
         </label>
         {isRefused && (
           <p role="alert" className="problem">
             {t("The server does not accept this key (any more).")}
           </p>
         )}
-        <button className="primary">{t("Continue")}</button>
+        <button className={signIn ? "" : "primary"}>{t("Continue")}</button>
       </form>
     </main>
   );

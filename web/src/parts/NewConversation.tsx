@@ -111,7 +111,7 @@ export function NewConversation() {
         <SidebarButton />
       </header>
       <div className="new-body">
-        <h1>{t("What shall be done?")}</h1>
+        <h1>{t("What should the agent do?")}</h1>
         {offer.isSuccess && !hasModel && <LocalModels />}
         {offer.isSuccess && !hasModel && demo}
         <form

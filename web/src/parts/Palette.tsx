@@ -41,11 +41,11 @@ export default function Palette() {
           </p>
         )}
         <Command.List>
-          <Command.Empty>{t("Nothing of that name.")}</Command.Empty>
+          <Command.Empty>{t("Nothing by that name.")}</Command.Empty>
           <Command.Group heading={t("Do")}>
             {command(t("New conversation"), () => go(null))}
             {current &&
-              offeredCommands(open.data?.execution_status === "running")
+              offeredCommands(current, open.data?.execution_status === "running")
                 .filter(({ needsWords }) => !needsWords)
                 .map(({ help, run }) => command(help, () => run(current, "")))}
             {current &&

@@ -35,5 +35,5 @@ export function PolicySelect({ id, kind, onProblem }: { id: string; kind: string
 const askWords = (): Record<Policy, string> => {
   const what = policyWords();
   const ask = (policy: Policy) => t("Ask before {what}", { what: what[policy] });
-  return { risky: ask("risky"), always: ask("always"), never: t("Ask nothing") };
+  return { risky: ask("risky"), always: ask("always"), never: t("Never ask") };
 };

@@ -32,7 +32,7 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
               >
                 <textarea
                   autoFocus
-                  aria-label={t("Other words for this message")}
+                  aria-label={t("The message, changed")}
                   value={edited.text}
                   onChange={(event) => setEdited({ id: message.id, text: event.target.value })}
                 />
@@ -72,8 +72,8 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
               </button>
               <button
                 className="quiet"
-                aria-label={t("Take out")}
-                title={t("Take out")}
+                aria-label={t("Remove")}
+                title={t("Remove")}
                 disabled={change.isPending}
                 onClick={() => change.mutate(() => queue.remove(id, message.id))}
               >

@@ -46,7 +46,7 @@ export default function Replay({ view, stream, onClose }: { view: View; stream: 
     <>
       <Timeline view={past} stream={stream} onSettle={() => {}} />
       <div className="player" role="group" aria-label={t("Step by step")}>
-        <button className="quiet icon-only" aria-label={t("Step before")} disabled={shown <= 1} onClick={() => setStep(shown - 1)}>
+        <button className="quiet icon-only" aria-label={t("Previous step")} disabled={shown <= 1} onClick={() => setStep(shown - 1)}>
           <SkipBack />
         </button>
         <button className="primary icon-only" aria-label={isPlaying ? t("Pause") : t("Play")} onClick={play}>

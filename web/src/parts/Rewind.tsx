@@ -143,8 +143,8 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
 }
 
 function effect({ effect }: Undo): string {
-  if (typeof effect !== "string") return t("stays");
-  return { create: t("comes back"), modify: t("changes back"), delete: t("goes away") }[effect];
+  if (typeof effect !== "string") return t("stays as it is");
+  return { create: t("is created again"), modify: t("is changed back"), delete: t("is removed") }[effect];
 }
 
 /** The first checkpoint of this message's turn or a later one: what the files were before it. Null: there is none. */

@@ -23,7 +23,7 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
   return (
     <Dialog title={t("Share “{name}”", { name })} onClose={onClose}>
       <p>
-        {t("Whoever has a link sees what was said and done in this conversation, as it goes on, and can change nothing. The files, the settings and the system prompt are not shown; known secrets are masked.")}
+        {t("Whoever has a link can follow this conversation but change nothing. Files, settings and the system prompt are not shown; known secrets are masked.")}
       </p>
       <form
         className="row"
@@ -33,14 +33,14 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
         }}
       >
         <label className="inline">
-          {t("Good for")}
+          {t("Valid for")}
           <select value={days} onChange={(event) => setDays(event.target.value)}>
             {DAYS.map((each) => (
               <option key={each} value={each}>
                 {each === 1 ? t("1 day") : t("{n} days", { n: each })}
               </option>
             ))}
-            <option value="">{t("until it is taken back")}</option>
+            <option value="">{t("until it is revoked")}</option>
           </select>
         </label>
         <button className="primary" disabled={create.isPending}>
@@ -51,7 +51,7 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
         <div className="row" role="status">
           <input
             readOnly
-            aria-label={t("The link, which is shown this once")}
+            aria-label={t("The link, which is shown only once")}
             value={create.data}
             onFocus={(event) => event.target.select()}
           />
@@ -67,11 +67,12 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
         {all.data?.map((share) => (
           <li key={share.id} className="row">
             <span className="list-title">
-              {t("Made {time}", { time: moment(share.created_at) })}{" "}
-              <span className="hint">{share.expires_at && t("good until {time}", { time: moment(share.expires_at) })}</span>
+              {t("Made {time}", { time: moment(share.created_at) })}
+              <br />
+              <span className="hint">{share.expires_at && t("valid until {time}", { time: moment(share.expires_at) })}</span>
             </span>
             <button disabled={revoke.isPending} onClick={() => revoke.mutate(share.id)}>
-              {t("Take back")}
+              {t("Revoke")}
             </button>
           </li>
         ))}

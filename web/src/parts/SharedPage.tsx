@@ -26,8 +26,9 @@ export default function SharedPage() {
   }, [title]);
   if (link === "gone" || info.isError) {
     return (
-      <main id="main" className="main">
-        <p className="hint" role="alert">
+      <main id="main" className="key-form">
+        <h1>Deft</h1>
+        <p role="alert">
           {t("This link opens nothing (any more). Ask whoever gave it to you for another one.")}
         </p>
       </main>
@@ -38,15 +39,17 @@ export default function SharedPage() {
       <main id="main" className="main">
         <header className="bar">
           <div className="bar-title">
-            <h1 title={title}>{title}</h1>
+            <h1 title={title} dir="auto">
+              {title}
+            </h1>
             <span className="facts">
               <span role="status" aria-live="polite">
-                <StatusMark status={view.status} />
+                {view.isCurrent && <StatusMark status={view.status} />}
               </span>
               <span>{t("Shared to read")}</span>
             </span>
           </div>
-          <Meters meter={view.meter} />
+          {view.isCurrent && <Meters meter={view.meter} />}
           <div className="row controls">
             <button aria-pressed={isReplayed} onClick={() => setReplayed(!isReplayed)}>
               <Play /> {t("Step by step")}
@@ -55,7 +58,7 @@ export default function SharedPage() {
         </header>
         {link === "lost" && (
           <p className="banner" role="status">
-            {t("The connection is lost. Coming back by itself…")}
+            {t("The connection is lost. Reconnecting…")}
           </p>
         )}
         <div className="work">

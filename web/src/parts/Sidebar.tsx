@@ -90,7 +90,7 @@ export function Sidebar({ current }: { current: string | null }) {
       </ul>
       {all.length > 0 && (
         <button className="quiet" aria-pressed={archived} onClick={() => setArchived(!archived)}>
-          {archived ? t("Show those at work") : t("Show the archive")}
+          {archived ? t("Leave the archive") : t("Show the archive")}
         </button>
       )}
       {list.hasMore && !search && (
@@ -115,7 +115,7 @@ function Entry({ conversation, kind, isCurrent }: { conversation: Conversation; 
           go(conversation.id);
         }}
       >
-        <span className="entry-title">
+        <span className="entry-title" dir="auto">
           {kind === "sub-agent" && <Bot aria-label={t("Sub-agent")} />} {nameOf(conversation)}
         </span>
         <span className="entry-facts">

@@ -5,7 +5,7 @@ export const statusWords = (): Record<Status, string> => ({
   idle: t("Idle"),
   running: t("Working"),
   paused: t("Paused"),
-  waiting_for_confirmation: t("Needs your word"),
+  waiting_for_confirmation: t("Needs you"),
   finished: t("Finished"),
   error: t("Failed"),
   stuck: t("Going in circles"),

@@ -12,8 +12,10 @@ import { t } from "../words";
 /** About as high as most cards are: what is guessed well need not be drawn twice. */
 const ROW_HEIGHT = 48;
 const PADDING_PX = 12;
-/** Nearer to the end than this, the end is followed. */
+/** Whoever comes down nearer to the end than this follows it. */
 const END_PX = 80;
+/** So near they are at it: positions are rounded. */
+const AT_END_PX = 2;
 /** With so few rows left above, more are loaded. */
 const ROWS_ABOVE = 10;
 
@@ -38,7 +40,6 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
     paddingEnd: PADDING_PX,
     anchorTo: "end",
     followOnAppend: true,
-    scrollEndThreshold: END_PX,
   });
   const isAtEnd = rows.isAtEnd(END_PX);
   // Rows grow when a panel takes their room or a card is opened: who was at the end stays there.
@@ -91,9 +92,11 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
       aria-label={t("Messages")}
       aria-busy={!view.isCurrent || isShort}
       onScroll={({ currentTarget: at }) => {
-        // Only who goes up leaves the end: rows that turn out higher than guessed move it away, too.
-        if (at.scrollHeight - at.scrollTop - at.clientHeight < END_PX) follows.current = true;
+        const left = at.scrollHeight - at.scrollTop - at.clientHeight;
+        // Only who goes up leaves the end, be it by a line: rows that turn out higher than guessed move it away, too.
+        if (left < AT_END_PX) follows.current = true;
         else if (at.scrollTop < place.current) follows.current = false;
+        else if (left < END_PX) follows.current = true;
         place.current = at.scrollTop;
       }}
     >

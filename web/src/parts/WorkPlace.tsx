@@ -119,7 +119,7 @@ function RepositoryFields({ place, onChange }: Omit<Props, "folder">) {
           <input
             autoComplete="off"
             spellCheck={false}
-            placeholder={t("the usual one")}
+            placeholder={t("the default one")}
             value={branch}
             onChange={(event) => onChange({ ...place, branch: event.target.value })}
           />

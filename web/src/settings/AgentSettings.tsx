@@ -49,11 +49,11 @@ export function AgentSettings() {
       </label>
       <div className="columns">
         <label>
-          {t("Summarise at the latest after so many events")}
+          {t("Summarise after this many events at the latest")}
           <input type="number" name="size" min={20} max={10_000} defaultValue={agent.condenser.max_size} />
         </label>
         <label>
-          {t("Steps in one run at most")}
+          {t("Most steps in one run")}
           <input type="number" name="steps" min={1} max={100_000} defaultValue={conversation.max_iterations} />
         </label>
       </div>

@@ -34,7 +34,7 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
         <label>
           {t("Language")}
           <select value={language} onChange={(event) => set({ language: event.target.value })}>
-            <option value="">{t("as the browser")}</option>
+            <option value="">{t("same as the browser")}</option>
             {Object.entries(LANGUAGES).map(([name, title]) => (
               <option key={name} value={name}>
                 {title}
@@ -60,7 +60,7 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
               if (event.target.checked) beep();
             }}
           />
-          {t("With a sound")}
+          {t("Play a sound")}
         </label>
         <div className="row">
           <button

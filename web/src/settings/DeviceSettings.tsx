@@ -23,7 +23,7 @@ export function DeviceSettings() {
   return (
     <fieldset>
       <legend>{t("Another device")}</legend>
-      <p className="hint">{t("Let your telephone in: it reads a code with its camera and gets a key of its own, which you can take back.")}</p>
+      <p className="hint">{t("Let your telephone in: it reads a code with its camera and gets a key of its own, which you can revoke.")}</p>
       {isOnlyHere(location.hostname) && (
         <p className="hint">{t("This page has an address of this machine only. Open it by a name that the other device can reach, too.")}</p>
       )}
@@ -45,7 +45,7 @@ export function DeviceSettings() {
           </select>
         </label>
         <label className="inline">
-          {t("Good for")}
+          {t("Valid for")}
           <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {DAYS.map((each) => (
               <option key={each} value={each}>
@@ -60,7 +60,7 @@ export function DeviceSettings() {
         <div className="pairing" role="status">
           <Code text={pair.data} />
           <div>
-            <p>{t("Point the camera of the other device at it. It is shown this once.")}</p>
+            <p>{t("Point the camera of the other device at it. It is shown only once.")}</p>
             <CopyButton text={() => pair.data} />
           </div>
         </div>
@@ -77,11 +77,11 @@ export function DeviceSettings() {
               {t("Made {time}", { time: moment(device.created_at) })}{" "}
               <span className="hint">
                 {rightsWords()[rightsOf(device)]}
-                {device.expires_at && `, ${t("good until {time}", { time: moment(device.expires_at) })}`}
+                {device.expires_at && `, ${t("valid until {time}", { time: moment(device.expires_at) })}`}
               </span>
             </span>
             <button disabled={remove.isPending} onClick={() => remove.mutate(device)}>
-              {t("Take back")}
+              {t("Revoke")}
             </button>
           </li>
         ))}

@@ -59,7 +59,7 @@ export function KeySettings() {
       )}
       <div className="row end">
         <button disabled={!isOwn} onClick={() => usePreferences.setState({ keys: {} })}>
-          {t("All as they were")}
+          {t("Restore the defaults")}
         </button>
       </div>
       <fieldset>

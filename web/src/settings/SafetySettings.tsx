@@ -48,7 +48,7 @@ function Judging() {
           </select>
         </label>
         <label>
-          {t("Who says what is dangerous")}
+          {t("Who says what is risky")}
           <select value={analyzer} onChange={(event) => set({ analyzer: event.target.value as Analyzer })}>
             {Object.entries(analyzerWords()).map(([each, words]) => (
               <option key={each} value={each}>

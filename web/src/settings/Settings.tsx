@@ -38,6 +38,8 @@ export default function Settings() {
   if (!seen.has(section)) setSeen(new Set([...seen, section]));
   // The browser would choose the first part, which may be another one.
   useEffect(() => document.getElementById(`section-${section}`)?.focus(), []);
+  // All parts are scrolled in one place; each is read from its beginning.
+  useEffect(() => document.getElementById("section")?.scrollTo(0, 0), [section]);
   const contents: Record<Section, ReactNode> = {
     models: <ModelSettings />,
     agent: <AgentSettings />,
@@ -105,9 +107,7 @@ export default function Settings() {
         </div>
       </div>
       <div className="row end">
-        <button className="primary" onClick={close}>
-          {t("Done")}
-        </button>
+        <button onClick={close}>{t("Done")}</button>
       </div>
     </Dialog>
   );

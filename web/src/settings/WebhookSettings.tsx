@@ -12,7 +12,7 @@ export function WebhookSettings() {
   const renew = () => queries.invalidateQueries({ queryKey: ["webhooks"] });
   return (
     <>
-      <p className="hint">{t("Each is told of everything that happens in conversations, by POST requests, until it arrives.")}</p>
+      <p className="hint">{t("Each gets a POST request for everything that happens in conversations, again until it arrives.")}</p>
       <ul className="list">
         {found.data?.webhooks.map((hook) => (
           <Entry key={hook.id} hook={hook} onChange={renew} />
