@@ -137,6 +137,8 @@ pub(crate) struct Actor {
     pub(crate) unsent: HashSet<ActionId>,
     /// Whether the workspace was recorded since the user said something.
     pub(crate) turn_recorded: bool,
+    /// Whether the agent may have changed files since it was noted what it left.
+    pub(crate) files_unsettled: bool,
     pub(crate) trouble: Trouble,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
     pub(crate) asked: Tokens,

@@ -16,6 +16,7 @@ mod preparation;
 mod program;
 mod protected;
 pub mod sandbox;
+mod terms;
 
 use std::path::PathBuf;
 
@@ -32,6 +33,7 @@ pub use policy::{Access, Network, Policy, ResourceLimits};
 pub use preparation::Preparation;
 pub use program::Program;
 pub use protected::{Kept, MountedError, check_mounted, keep_as_it_is, remove_stand_ins};
+pub use terms::Terms;
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -48,6 +48,7 @@ impl Actor {
             return false;
         }
         self.turn_recorded = true;
+        self.files_unsettled = true;
         let label = self.state.last_user_message_id.as_ref().map(ToString::to_string);
         let client = client.clone();
         let record = async move {
@@ -77,11 +78,12 @@ impl Actor {
         let Some(client) = self
             .executor
             .clone()
-            .filter(|_| self.turn_recorded && self.work.is_none())
+            .filter(|_| self.files_unsettled && self.work.is_none())
         else {
             return;
         };
         self.turn_recorded = false;
+        self.files_unsettled = false;
         let settle = async move {
             if let Err(error) = client.settle().await {
                 tracing::warn!(%error, "what the agent left could not be recorded");

@@ -119,6 +119,7 @@ impl Conversation {
             shelf: shared.shelf,
             seeking: None,
             turn_recorded: false,
+            files_unsettled: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
             trouble: Trouble::default(),
