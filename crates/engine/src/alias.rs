@@ -88,7 +88,8 @@ fn grep_command(arguments: &Map<String, Value>) -> Option<String> {
     ))
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

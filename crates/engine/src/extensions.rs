@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, MEMORY_FILE, MEMORY_FOLDER, Origin, PLUGIN_FOLDERS,
-    PROJECT_FOLDERS, Roots, Skills, agent_file_names, memory, without_doubles,
+    AGENT_FOLDERS, AgentDefinition, Files, MEMORY_FILE, MEMORY_FOLDER, PLUGIN_FOLDERS, PROJECT_FOLDERS,
+    Skills, agent_file_names, memory, without_doubles,
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::{Glance, Workspace};
@@ -151,25 +151,18 @@ impl Extensions {
             .as_ref()
             .filter(|skills| skills.project == OfProject::Used)
         {
-            let roots = Roots {
-                workspace: Some(found.workspace.clone()),
-                repository: files.repository.clone(),
-                ..Roots::default()
-            };
-            found.skills = sources.joined(Skills::load(&files, &roots).0);
+            let skills = trust::skills_of_project(&files, &found.workspace, files.repository.clone());
+            found.skills = sources.joined(skills);
         }
+        let running = found.skills.all().iter();
+        let running = running.filter_map(|skill| trust::of_skill(&files, skill, &found.workspace));
+        let running: Vec<_> = running.collect();
         if self.project_hooks == OfProject::Used {
             found.add_hooks(&files);
             found.add_agents(&files);
             found.add_servers(&files);
-            found.add_servers_of_skills();
+            found.add_servers_of_skills(&running);
         }
-        let running = found
-            .skills
-            .all()
-            .iter()
-            .filter_map(|skill| trust::of_skill(skill, &found.workspace));
-        let running: Vec<_> = running.collect();
         found.provided.extend(running);
         Ok(found)
     }
@@ -208,15 +201,9 @@ impl Found {
 
 impl Found {
     /// Adds the MCP servers of microagents: the user's own, and those of the project that may run.
-    fn add_servers_of_skills(&mut self) {
+    fn add_servers_of_skills(&mut self, provided: &[Provided]) {
         for skill in self.skills.all().iter().filter(|skill| !skill.servers.is_empty()) {
-            let may_run = match skill.origin {
-                Origin::User => true,
-                Origin::Client => false,
-                Origin::Project => trust::of_skill(skill, &self.workspace)
-                    .is_some_and(|provided| self.decisions.allow(&provided.fingerprint)),
-            };
-            if may_run {
+            if trust::skill_may_run(skill, provided, &self.decisions, &self.workspace) {
                 self.servers
                     .extend(plugin_servers::programs_among(&skill.servers));
             }
@@ -304,7 +291,7 @@ impl Gathered {
         if let Some(root) = root {
             files = files.seen_from(root);
         }
-        for script in trust::scripts(&files, &files.workspace) {
+        for script in trust::scripts(&files, &files.workspace, files.repository.clone()) {
             let inside = script.strip_prefix(&files.workspace).unwrap_or(&script);
             if let Some(text) = read_script(client, &format!("{there}{inside}")).await {
                 files.texts.insert(script, Some(text));

@@ -1,14 +1,12 @@
 //! The files of a workspace that commands name: scripts, which could be changed without a change of the command.
 
+use deft_risk::paths_to_run;
 use serde_json::Value;
+
+use crate::alias::quoted;
 
 /// Files that the commands of one text can name.
 const MAX_SCRIPTS: usize = 50;
-/// What ends a word in a line for the shell. More words than a shell sees are no harm: most of them name no file.
-const BETWEEN_WORDS: &[char] = &[
-    ' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '=', '"', '\'', '`',
-];
-const QUOTES: &[char] = &['"', '\''];
 /// What stands for the workspace in a command.
 const WORKSPACE: [&str; 4] = [
     "${OPENHANDS_PROJECT_DIR}",
@@ -20,17 +18,21 @@ const WORKSPACE: [&str; 4] = [
 /// Paths that commands in a JSON text may mean, each below the workspace. Whether such a file is there is not known here.
 pub(crate) fn named_in(text: &str, workspace: &str) -> Vec<String> {
     let written: Value = serde_json::from_str(text).unwrap_or_default();
-    let mut commands = Vec::new();
-    collect(&written, &mut commands);
+    named_by([&written], workspace)
+}
+
+/// The same of what was read from a text.
+pub(crate) fn named_by<'a>(written: impl IntoIterator<Item = &'a Value>, workspace: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for value in written {
+        collect(value, &mut lines);
+    }
     let mut paths = Vec::new();
-    for command in commands {
-        let command = WORKSPACE
-            .iter()
-            .fold(command.to_owned(), |line, name| line.replace(name, workspace));
-        let command = without_outputs(&command);
-        let words = command.split(BETWEEN_WORDS).chain(command.split(QUOTES));
-        for path in words.filter_map(|word| below(word, workspace)) {
-            if paths.len() < MAX_SCRIPTS && !paths.contains(&path) {
+    for line in lines {
+        let names = WORKSPACE.iter();
+        let line = names.fold(line, |line, name| line.replace(name, workspace));
+        for path in paths_to_run(&line, workspace) {
+            if paths.len() < MAX_SCRIPTS && is_below(&path, workspace) && !paths.contains(&path) {
                 paths.push(path);
             }
         }
@@ -38,47 +40,30 @@ pub(crate) fn named_in(text: &str, workspace: &str) -> Vec<String> {
     paths
 }
 
-/// A line without the files that it writes: they change each time.
-fn without_outputs(command: &str) -> String {
-    let mut parts = command.split('>');
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let word = part.trim_start_matches(['&', '|', ' ', '\t']);
-        let end = word.find(BETWEEN_WORDS).unwrap_or(word.len());
-        rest.push(' ');
-        rest.push_str(&word[end..]);
-    }
-    rest
-}
-
-/// The lines and arguments of programs, wherever they stand.
-fn collect<'a>(value: &'a Value, commands: &mut Vec<&'a str>) {
+/// The lines of programs, wherever they stand. One that has its arguments beside it is started without a shell.
+fn collect(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            let own = fields.get("command").and_then(Value::as_str);
+            let command = fields.get("command").and_then(Value::as_str);
             let arguments = fields.get("args").and_then(Value::as_array);
-            commands.extend(own);
-            commands.extend(arguments.into_iter().flatten().filter_map(Value::as_str));
-            fields.values().for_each(|value| collect(value, commands));
+            lines.extend(command.map(|command| match arguments {
+                Some(arguments) => {
+                    let arguments = arguments.iter().filter_map(Value::as_str);
+                    let words: Vec<_> = std::iter::once(command).chain(arguments).map(quoted).collect();
+                    words.join(" ")
+                }
+                None => command.to_owned(),
+            }));
+            fields.values().for_each(|value| collect(value, lines));
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, commands)),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, lines)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// The file that a word means, if it can mean one of the workspace.
-fn below(word: &str, workspace: &str) -> Option<String> {
-    let inside = match word.strip_prefix(workspace) {
-        Some(inside) => inside.strip_prefix('/')?,
-        None if word.starts_with('/') => return None,
-        None => word,
-    };
-    let parts: Vec<_> = inside
-        .split('/')
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect();
-    let is_path = !parts.is_empty() && !parts.contains(&"..");
-    is_path.then(|| format!("{workspace}/{}", parts.join("/")))
+fn is_below(path: &str, workspace: &str) -> bool {
+    path.strip_prefix(workspace)
+        .is_some_and(|inside| inside.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -89,10 +74,22 @@ mod tests {
     fn scripts_are_found_wherever_a_command_names_them() {
         let text = r#"{"Stop": [{"hooks": [
             {"command": "sh ./checks/a.sh --all && \"$OPENHANDS_PROJECT_DIR/b c.sh\""},
-            {"command": "python3 /w/d.py >out.txt; ../../etc/e; /usr/bin/f"}]}],
-            "mcpServers": {"near": {"command": "node", "args": ["/w/g.mjs"]}}}"#;
+            {"command": "python3 /w/d.py >out.txt; ../../etc/e; /usr/bin/f"},
+            {"command": "cd h && timeout 5 ./i.sh && lint --config=j.js && bash -c '. k.sh' < l"}]}],
+            "mcpServers": {"near": {"command": "node", "args": ["/w/g.mjs"]}, "in a shell":
+            {"command": "sh", "args": ["-c", "node --inspect ./m.mjs"]}}}"#;
         let found = named_in(text, "/w");
-        for path in ["/w/checks/a.sh", "/w/b c.sh", "/w/d.py", "/w/g.mjs"] {
+        for path in [
+            "/w/checks/a.sh",
+            "/w/b c.sh",
+            "/w/d.py",
+            "/w/g.mjs",
+            "/w/h/i.sh",
+            "/w/h/j.js",
+            "/w/h/k.sh",
+            "/w/h/l",
+            "/w/m.mjs",
+        ] {
             assert!(found.iter().any(|one| one == path), "{path}: {found:?}");
         }
         assert!(
@@ -104,5 +101,18 @@ mod tests {
         assert!(!found.iter().any(|one| one.contains("usr")), "{found:?}");
         assert!(!found.iter().any(|one| one.contains("out.txt")), "{found:?}");
         assert!(named_in("no JSON", "/w").is_empty());
+    }
+
+    #[test]
+    fn what_a_command_only_looks_at_is_no_script_and_neither_is_its_own_name() {
+        let lines = [
+            "[ -f SUMMARY.md ] || exit 2",
+            "[[ -s SUMMARY.md ]] && grep -q done NOTES.md",
+            "test -e ok && git diff --exit-code Cargo.lock",
+        ];
+        for line in lines {
+            let text = serde_json::json!({"Stop": [{"hooks": [{"command": line}]}]}).to_string();
+            assert_eq!(named_in(&text, "/w"), Vec::<String>::new(), "{line}");
+        }
     }
 }

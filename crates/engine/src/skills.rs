@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deft_skills::{AgentDefinition, Origin, Skill, Skills};
+use deft_skills::{AgentDefinition, Skill, Skills};
 
 use crate::extensions::{Found, OfProject};
 use crate::skill_content::SkillFiles;
@@ -42,7 +42,8 @@ pub(crate) struct Stock {
     decisions: Decisions,
     /// What the project brings along that would run if somebody agreed.
     pub(crate) provided: Vec<Provided>,
-    workspace: String,
+    /// The workspace, as its executor names it.
+    pub(crate) workspace: String,
     /// Whether the workspace could be read: if not, it is tried again.
     is_whole: bool,
 }
@@ -63,14 +64,9 @@ impl Stock {
         self.provided.iter().filter(is_open).cloned().collect()
     }
 
-    /// Whether a skill may run commands: the user's own may, the project's once somebody has agreed.
+    /// Whether a skill may run commands.
     pub(crate) fn may_run(&self, skill: &Skill) -> bool {
-        match skill.origin {
-            Origin::User => true,
-            Origin::Client => false,
-            Origin::Project => trust::of_skill(skill, &self.workspace)
-                .is_some_and(|provided| self.decisions.allow(&provided.fingerprint)),
-        }
+        trust::skill_may_run(skill, &self.provided, &self.decisions, &self.workspace)
     }
 }
 

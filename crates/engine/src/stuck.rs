@@ -80,9 +80,9 @@ impl Recent {
         *self = Self::default();
     }
 
-    /// The agent was told.
+    /// The agent was told something. Where a circle begins it was that; other words are no warning.
     pub(crate) fn tell(&mut self) {
-        self.told = true;
+        self.told |= matches!(self.circle(), Some(Circle::Begins(_)));
     }
 
     /// It said something.

@@ -117,13 +117,9 @@ pub async fn decide(
 
 /// What a workspace brings along, and the skills of the repository that it is a part of.
 pub fn provided(files: &impl Files, workspace: &str, repository: Option<String>) -> Vec<Provided> {
-    let roots = Roots {
-        workspace: Some(workspace.to_owned()),
-        repository,
-        ..Roots::default()
-    };
-    let skills = Skills::load(files, &roots).0;
-    let skills = skills.all().iter().filter_map(|skill| of_skill(skill, workspace));
+    let skills = skills_of_project(files, workspace, repository);
+    let skills = skills.all().iter();
+    let skills = skills.filter_map(|skill| of_skill(files, skill, workspace));
     let agents = agents(files, workspace).into_iter().map(|(_, agent)| agent);
     hooks(files, workspace)
         .into_iter()
@@ -132,6 +128,16 @@ pub fn provided(files: &impl Files, workspace: &str, repository: Option<String>)
         .chain(agents)
         .chain(servers(files, workspace).into_iter().map(|(_, servers)| servers))
         .collect()
+}
+
+/// The skills that a project brings along.
+pub(crate) fn skills_of_project(files: &impl Files, workspace: &str, repository: Option<String>) -> Skills {
+    let roots = Roots {
+        workspace: Some(workspace.to_owned()),
+        repository,
+        ..Roots::default()
+    };
+    Skills::load(files, &roots).0
 }
 
 /// The texts of the hooks of a project and of its plugins.
@@ -151,12 +157,15 @@ pub(crate) fn servers(files: &impl Files, workspace: &str) -> Vec<(String, Provi
 }
 
 /// The files of the workspace that hooks and servers may name.
-pub(crate) fn scripts(files: &impl Files, workspace: &str) -> Vec<String> {
+pub(crate) fn scripts(files: &impl Files, workspace: &str, repository: Option<String>) -> Vec<String> {
     let texts = hooks(files, workspace)
         .into_iter()
         .chain(servers(files, workspace));
+    let skills = skills_of_project(files, workspace, repository);
+    let of_skills = skills.all().iter().flat_map(|skill| scripts_of(skill, workspace));
     let mut scripts: Vec<_> = texts
         .flat_map(|(text, _)| named_scripts::named_in(&text, workspace))
+        .chain(of_skills)
         .collect();
     scripts.sort();
     scripts.dedup();
@@ -173,26 +182,62 @@ fn text_of(
     path: &str,
 ) -> Option<(String, Provided)> {
     let text = files.read(path).ok()?;
-    let path = inside(path, workspace);
     let used = with_root(&text, home);
-    let scripts = named_scripts::named_in(&used, workspace).into_iter();
+    let scripts = named_scripts::named_in(&used, workspace);
+    let provided = bound(kind, (path, text), scripts, files, workspace);
+    Some((used, provided))
+}
+
+/// What a decision about a file is bound to: what it says, and those of the scripts that it names which are there.
+fn bound(
+    kind: ProvidedKind,
+    (path, text): (&str, String),
+    scripts: Vec<String>,
+    files: &impl Files,
+    workspace: &str,
+) -> Provided {
+    let path = inside(path, workspace);
     let scripts: Vec<_> = scripts
+        .into_iter()
         .filter_map(|script| Some((files.read(&script).ok()?, script)))
         .collect();
-    let provided = Provided {
+    Provided {
         kind,
-        fingerprint: fingerprint_with(kind, &path, &text, &scripts),
+        fingerprint: fingerprint(kind, &path, &text, &scripts),
         path,
         scripts: scripts
             .iter()
             .map(|(_, script)| inside(script, workspace))
             .collect(),
-    };
-    Some((used, provided))
+    }
+}
+
+/// The files of the workspace that the servers of a skill may name.
+fn scripts_of(skill: &Skill, workspace: &str) -> Vec<String> {
+    named_scripts::named_by(skill.servers.values(), workspace)
+}
+
+/// Whether a skill may run what it brings along: the user's own may, the project's once somebody has agreed.
+pub(crate) fn skill_may_run(
+    skill: &Skill,
+    provided: &[Provided],
+    decisions: &Decisions,
+    workspace: &str,
+) -> bool {
+    let path = inside(&skill.path, workspace);
+    let is_its = |one: &&Provided| one.kind == ProvidedKind::Skill && one.path == path;
+    match skill.origin {
+        Origin::User => true,
+        Origin::Client => false,
+        Origin::Project => {
+            let mut its = provided.iter().filter(is_its);
+            its.any(|one| decisions.allow(&one.fingerprint))
+        }
+    }
 }
 
 /// A skill of the project that runs commands or brings servers along.
-pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
+pub(crate) fn of_skill(files: &impl Files, skill: &Skill, workspace: &str) -> Option<Provided> {
     let runs = skill.runs_commands() || !skill.servers.is_empty();
     if skill.origin != Origin::Project || !runs {
         return None;
@@ -201,26 +246,17 @@ pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
         none if none.is_empty() => skill.body.clone(),
         servers => json!([skill.body, servers]).to_string(),
     };
-    let path = inside(&skill.path, workspace);
-    Some(Provided {
-        kind: ProvidedKind::Skill,
-        fingerprint: fingerprint(ProvidedKind::Skill, &path, &text),
-        path,
-        scripts: Vec::new(),
-    })
+    let scripts = scripts_of(skill, workspace);
+    let kind = ProvidedKind::Skill;
+    Some(bound(kind, (&skill.path, text), scripts, files, workspace))
 }
 
 /// The agents that a project defines.
 pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinition, Provided)> {
     let with_entry = |agent: AgentDefinition| {
-        let path = inside(&agent.path, workspace);
         let text = files.read(&agent.path).unwrap_or_default();
-        let provided = Provided {
-            kind: ProvidedKind::Agent,
-            fingerprint: fingerprint(ProvidedKind::Agent, &path, &text),
-            path,
-            scripts: Vec::new(),
-        };
+        let file = (agent.path.as_str(), text);
+        let provided = bound(ProvidedKind::Agent, file, Vec::new(), files, workspace);
         (agent, provided)
     };
     let agents = agents_of_project(files, workspace).into_iter().flatten();
@@ -233,12 +269,8 @@ fn inside(path: &str, workspace: &str) -> String {
     inside.trim_start_matches('/').to_owned()
 }
 
-fn fingerprint(kind: ProvidedKind, path: &str, text: &str) -> String {
-    fingerprint_with(kind, path, text, &[])
-}
-
-/// The same with the scripts that the text names, and their paths.
-fn fingerprint_with(kind: ProvidedKind, path: &str, text: &str, scripts: &[(String, String)]) -> String {
+/// Of a text, and of the scripts that it names with their paths.
+fn fingerprint(kind: ProvidedKind, path: &str, text: &str, scripts: &[(String, String)]) -> String {
     let mut whole = vec![json!(kind), json!(path), json!(text)];
     whole.extend(scripts.iter().map(|script| json!(script)));
     let whole = json!(whole).to_string();

@@ -11,6 +11,7 @@
 mod allow;
 mod assess;
 mod files;
+mod named;
 mod place;
 mod prose;
 mod rules;
@@ -20,4 +21,5 @@ mod visible;
 
 pub use allow::{AllowRule, BadAllowRule, allows};
 pub use assess::{RuleSet, assess};
+pub use named::{named_paths, paths_to_run};
 pub use verdict::Verdict;

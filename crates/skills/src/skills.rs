@@ -94,6 +94,12 @@ impl Skills {
             .collect()
     }
 
+    /// Whether touching a file may bring in something that is not among `already`.
+    pub fn has_path_rules(&self, already: &BTreeSet<String>) -> bool {
+        let is_new = |skill: &Skill| skill.kind == Kind::PathRule && !already.contains(&skill.name);
+        self.all.iter().any(is_new)
+    }
+
     /// What touching a file brings in.
     pub fn for_path(&self, path: &str, already: &BTreeSet<String>) -> Vec<Injection> {
         let relative = match below(path, &self.workspace) {

@@ -9,11 +9,17 @@ use crate::command::{Command, CommandError, Done, Envelope};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
+/// Commands that wait until files are what they are to be.
+const MAX_HELD: usize = 64;
+
 impl Actor {
     /// Carries a command out, or answers as before where its client asked for it before.
     pub(super) async fn handle(&mut self, sent: Envelope) {
         self.settle_doubt().await;
         if self.changes_files() && sent.command.waits_for_files() {
+            if self.held.len() >= MAX_HELD {
+                return sent.command.answer(Err(CommandError::Running));
+            }
             return self.held.push(sent);
         }
         let Envelope { request, command } = sent;

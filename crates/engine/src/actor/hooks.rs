@@ -14,7 +14,6 @@ use super::work::{Outcome, Work};
 use crate::hook_run::{Occasion, Runner, Verdict};
 use crate::hooks::HookEvent;
 use crate::state::OpenCall;
-use crate::status::Trigger;
 use crate::turn::Draft;
 
 /// How long the hooks of the end may hold up the end.
@@ -247,7 +246,7 @@ impl Actor {
                 (HookEvent::UserPromptSubmit, Some(_))
                     if occasion.message == self.state.last_user_message_id =>
                 {
-                    drafts.extend(self.status_after(Trigger::Finish));
+                    drafts.extend(self.close_turn());
                 }
                 (HookEvent::Stop, Some(reason)) => {
                     self.hooked.stopping = false;

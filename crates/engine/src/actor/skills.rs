@@ -1,7 +1,8 @@
 //! Skills that are brought in: by the words of a message, or by a file that is touched.
 
+use deft_risk::named_paths;
 use deft_skills::Injection;
-use deft_types::{Action, Content, EventBody, Message, MessageEvent, Source};
+use deft_types::{Action, Content, EventBody, Message, MessageEvent, Observation, Source};
 use serde_json::json;
 
 use super::Actor;
@@ -39,13 +40,19 @@ impl Actor {
     /// Adds the rules for the files that a call has touched to its result, each once a conversation; gives what is to be
     /// noted of that.
     pub(super) fn add_path_rules(&self, call: &OpenCall, result: Option<&mut Draft>) -> Option<Draft> {
-        let paths = touched_files(call.event.action.as_ref()?);
         let EventBody::Observation(observed) = &mut result?.body else {
             return None;
         };
+        let stock = self.shelf.stock();
         let mut given = self.state.path_rules.clone();
+        if !stock.skills.has_path_rules(&given) {
+            return None;
+        }
+        let action = call.event.action.as_ref()?;
+        let mut paths = touched_files(action);
+        paths.extend(named_files(action, &observed.observation, &stock.workspace));
         for path in paths {
-            let (names, texts) = names_and_texts(self.shelf.stock().skills.for_path(&path, &given));
+            let (names, texts) = names_and_texts(stock.skills.for_path(&path, &given));
             observed.extended_content.extend(texts);
             given.extend(names);
         }
@@ -72,9 +79,32 @@ const PATCHED: [&str; 4] = [
     "*** Move to: ",
 ];
 
-/// The files that an action is about. A place that is searched may be a file or a directory, which ends with a slash.
+/// A file, or a directory, which ends with a slash.
+fn place(path: &str) -> Vec<String> {
+    vec![path.to_owned(), format!("{}/", path.trim_end_matches('/'))]
+}
+
+/// The files that a command for the shell names. The shell may have been in another directory than the workspace, which is
+/// the one that it stands in now.
+fn named_files(action: &Action, result: &Observation, workspace: &str) -> Vec<String> {
+    let (Action::Terminal(ran), Observation::Terminal(seen)) = (action, result) else {
+        return Vec::new();
+    };
+    if ran.is_input {
+        return Vec::new(); // it is for the program that runs
+    }
+    let now = seen
+        .metadata
+        .working_dir
+        .as_deref()
+        .filter(|now| *now != workspace);
+    let shells = std::iter::once(workspace).chain(now);
+    let named = shells.flat_map(|directory| named_paths(&ran.command, directory));
+    named.flat_map(|path| place(&path)).collect()
+}
+
+/// The files that an action is about.
 fn touched_files(action: &Action) -> Vec<String> {
-    let place = |path: &str| vec![path.to_owned(), format!("{}/", path.trim_end_matches('/'))];
     let searched = |path: &Option<String>| path.as_deref().map(place).unwrap_or_default();
     match action {
         Action::FileEditor(action) => vec![action.path.clone()],

@@ -68,6 +68,15 @@ fn a_repetition_is_told_once_and_then_it_is_a_circle_whatever_the_agent_says_abo
 }
 
 #[test]
+fn words_about_something_else_are_no_warning_of_a_circle() {
+    let mut recent = played(&[("ls", "a"), ("ls", "a")]);
+    recent.say_nothing();
+    recent.tell(); // that its reply was empty
+    step(&mut recent, 2, "ls", "a");
+    assert!(matches!(recent.circle(), Some(Circle::Begins(_))));
+}
+
+#[test]
 fn what_differs_by_accident_does_not_count() {
     let at = |second: u32| {
         format!(

@@ -1,8 +1,8 @@
 //! Hooks, with real commands in a real workspace.
 
-use deft_engine::{Conversation, Extensions, HookConfig};
+use deft_engine::{Conversation, Extensions, HookConfig, QueueChange, Queued};
 use deft_llm::Request;
-use deft_types::{Event, EventBody, HookExecutionEvent, Source, Status, text_of};
+use deft_types::{Event, EventBody, EventId, HookExecutionEvent, Message, Role, Source, Status, text_of};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, assert_paired, budget, say, settled};
@@ -58,6 +58,33 @@ async fn what_is_said_after_a_message_that_a_hook_refuses_is_answered() {
         conversation.inspect().await.unwrap().answer.as_deref(),
         Some("done")
     );
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_message_that_a_hook_refuses_is_said_and_answered() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo begun > begun; until [ -e go ]; do sleep 0.01; done"}}]
+- text: first done
+- text: third done
+"#;
+    let desk = Desk::new(script).await;
+    let hooks = json!({"UserPromptSubmit": command("if grep -q forbidden; then exit 2; fi")});
+    let conversation = opened(&desk, hooks).await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    for text in ["forbidden", "third"] {
+        let queued = Queued {
+            id: EventId(text.to_owned()),
+            message: Message::text(Role::User, text),
+        };
+        conversation.change_queue(QueueChange::Add(queued)).await.unwrap();
+    }
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(state.queue, []);
+    assert_eq!(state.answer.as_deref(), Some("third done"));
 }
 
 #[tokio::test]

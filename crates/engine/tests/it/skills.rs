@@ -288,6 +288,47 @@ async fn what_a_project_would_run_waits_for_a_decision_about_the_very_text() {
 }
 
 #[tokio::test]
+async fn a_decision_about_the_servers_of_a_microagent_covers_the_scripts_that_they_name() {
+    let desk = Desk::new("[{text: one}, {text: two}, {text: three}]").await;
+    let server = "{name: near, command: sh, args: [./near.sh]}";
+    write(
+        &desk,
+        ".openhands/microagents/near.md",
+        &format!("---\nmcp_tools:\n  stdio_servers:\n  - {server}\n---\nUse it."),
+    );
+    write(&desk, "near.sh", "exec one");
+    let run = async || {
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.extensions = Extensions {
+            project_hooks: OfProject::Used,
+            ..extensions(Vec::new())
+        };
+        let conversation = Conversation::open(parts).await.unwrap();
+        say(&conversation, "go").await;
+        conversation.run().await.unwrap();
+        settled(&conversation).await;
+        let undecided = conversation.inspect().await.unwrap().undecided;
+        conversation.close(deft_engine::ExecutorFate::End).await;
+        undecided
+    };
+
+    let undecided = run().await;
+    assert_eq!(undecided.len(), 1, "{undecided:?}");
+    assert_eq!(undecided[0].scripts, ["near.sh"]);
+    decide(
+        desk.store.as_ref(),
+        &undecided[0].fingerprint,
+        Some(Decision::Allow),
+    )
+    .await
+    .unwrap();
+    assert_eq!(run().await, []);
+
+    write(&desk, "near.sh", "exec another");
+    assert_eq!(run().await.len(), 1);
+}
+
+#[tokio::test]
 async fn what_belongs_to_a_skill_is_fetched_and_nothing_else_and_its_result_is_checked() {
     let call = |arguments: &str| {
         format!("- tool_calls: [{{name: invoke_skill, arguments: {{name: ship, {arguments}}}}}]\n")
@@ -368,6 +409,37 @@ async fn rules_for_files_come_with_patches_and_with_what_searches_them() {
         assert!(text.contains(&format!("How to treat {folder}.")), "{added:?}");
     }
     assert!(!added.concat().contains("untouched"));
+}
+
+#[tokio::test]
+async fn rules_for_files_come_with_commands_that_name_them_wherever_the_shell_stands() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "cat < read/a.txt"}}]
+- tool_calls: [{name: terminal, arguments: {command: "cd made && echo x > ./a.txt"}}]
+- tool_calls: [{name: terminal, arguments: {command: "ls inner"}}]
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    write(&desk, "read/a.txt", "1");
+    for folder in ["read", "made", "made/inner", "untouched"] {
+        write(
+            &desk,
+            &format!("{folder}/AGENTS.md"),
+            &format!("How to treat {folder}."),
+        );
+    }
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let added = events.iter().filter_map(|event| match &event.body {
+        EventBody::Observation(result) => Some(text_of(&result.extended_content)),
+        _ => None,
+    });
+    let added: Vec<_> = added.collect();
+    for (folder, text) in ["read", "made", "made/inner"].iter().zip(&added) {
+        assert!(text.contains(&format!("How to treat {folder}.")), "{added:?}");
+    }
+    assert!(!added.concat().contains("untouched"), "{added:?}");
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use deft_tools::{CheckpointId, Overwrite};
 use deft_types::{Event, EventBody, Source, Status, text_of};
 use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
-use futures::future::BoxFuture;
-use tokio::sync::watch;
+use futures::future::{BoxFuture, join_all};
+use tokio::sync::{Notify, watch};
 
 use crate::desk::{Desk, Executors, say, settled};
 
@@ -205,8 +205,25 @@ async fn files_are_restored_while_the_conversation_hears_what_it_is_told() {
     gate.send_replace(false);
     let conversation = opened(&desk, &gate).await;
     let rewind = conversation.rewind(said.clone(), Rewind::Both, Overwrite::Refuse);
-    let (rewound, ()) = tokio::join!(rewind, async { conversation.interrupt().await.unwrap() });
+    let full = Notify::new();
+    let runs = join_all((0..100).map(|_| async {
+        let run = conversation.run().await;
+        if matches!(run, Err(CommandError::Running)) {
+            full.notify_one();
+        }
+        run
+    }));
+    let stop = async {
+        let refused = tokio::time::timeout(Duration::from_secs(10), full.notified());
+        refused.await.expect("not all wait for the files");
+        conversation.interrupt().await.unwrap();
+    };
+    let (rewound, runs, ()) = tokio::join!(rewind, runs, stop);
     assert!(matches!(rewound, Err(CommandError::Interrupted)), "{rewound:?}");
+    let waited = runs
+        .iter()
+        .filter(|run| matches!(run, Err(CommandError::Interrupted)));
+    assert_eq!(waited.count(), 64);
     assert_eq!(desk.file("one").trim(), "one");
 
     let rewind = conversation.rewind(said, Rewind::Both, Overwrite::Refuse);
