@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use deft_workspace::sandbox::{Machine, Plan};
-use deft_workspace::{LocalWorkspace, Policy};
+use deft_workspace::{LocalWorkspace, Policy, Terms};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -46,9 +46,10 @@ impl Place {
             program: deft.to_owned(),
             root: self.work(),
             directory: self.socket.path().join("executor"), // which makes it, for itself alone
-            linger: Duration::from_secs(5),
-            web_addresses: None,
-            quiet_limit: Duration::from_secs(30),
+            terms: Terms {
+                linger: Duration::from_secs(5),
+                ..Terms::default()
+            },
             sandbox: None,
         }
     }

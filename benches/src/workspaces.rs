@@ -13,7 +13,7 @@ use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
 use deft_executor::Client;
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::ConversationId;
-use deft_workspace::Workspace;
+use deft_workspace::{Terms, Workspace};
 use uuid::Uuid;
 
 use crate::commands::echo;
@@ -109,8 +109,10 @@ async fn containers(deft: &Path, engine: &dockerd::Dockerd, files: &Path) -> any
             files: Files::Directory(files.to_owned()),
             reader: None,
             options: Options::default(),
-            linger: Duration::from_secs(60),
-            quiet_limit: Duration::from_secs(30),
+            terms: Terms {
+                linger: Duration::from_secs(60),
+                ..Terms::default()
+            },
             preparation: deft_workspace::Preparation::default(),
             layers: deft_docker::Layers::default(),
         };
@@ -136,8 +138,10 @@ async fn machines(deft: &Path, server: &sshd::Sshd, files: &Path) -> anyhow::Res
         root: files.display().to_string(),
         program: deft.to_owned(),
         conversation: ConversationId(Uuid::new_v4()),
-        linger: Duration::from_secs(60),
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(60),
+            ..Terms::default()
+        },
     };
     let keeper = workspace(); // whose upload the others find
     first(&keeper, &mut Vec::new()).await?;

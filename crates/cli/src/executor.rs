@@ -16,7 +16,7 @@ use deft_executor::daemon::Daemon;
 use deft_executor::relay::{self, Received, Relay};
 use deft_tools::{TerminalOptions, ToolContext};
 use deft_workspace::sandbox::{Denials, Launch};
-use deft_workspace::{LocalWorkspace, Stream, Workspace, check_mounted};
+use deft_workspace::{LocalWorkspace, Stream, Terms, Workspace, check_mounted};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -127,9 +127,11 @@ fn local(place: ExecutorPlace) -> std::io::Result<LocalWorkspace> {
         program: std::env::current_exe()?,
         root: place.workspace,
         directory: place.directory,
-        linger: Duration::from_secs(place.linger),
-        quiet_limit: Duration::from_secs(place.quiet_limit),
-        web_addresses: place.web_addresses.map(WebAddresses::name),
+        terms: Terms {
+            linger: Duration::from_secs(place.linger),
+            quiet_limit: Duration::from_secs(place.quiet_limit),
+            web_addresses: place.web_addresses.map(WebAddresses::name),
+        },
         sandbox: None,
     })
 }

@@ -20,7 +20,7 @@ use deft_types::ConversationId;
 use deft_workspace::egress::forges;
 use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
-    Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
+    Access, LocalWorkspace, Network, Policy, ResourceLimits, Terms, Workspace, WorkspaceError, WorkspaceName,
     end_left_behind, remove_tree,
 };
 
@@ -173,14 +173,20 @@ pub(crate) fn open_in(
     })
 }
 
+fn terms(settings: &Settings) -> Terms {
+    Terms {
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+        web_addresses: settings.web_addresses.value.map(WebAddresses::name),
+    }
+}
+
 fn local(root: &Path, directory: &Path, settings: &Settings, sandbox: Option<Plan>) -> LocalWorkspace {
     LocalWorkspace {
         program: OWN_PROGRAM.into(),
         root: root.to_owned(),
         directory: directory.to_owned(),
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-        web_addresses: settings.web_addresses.value.map(WebAddresses::name),
+        terms: terms(settings),
         sandbox,
     }
 }

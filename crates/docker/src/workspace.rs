@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Glance, LocalWorkspace, Preparation, Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, LocalWorkspace, Preparation, Stream, Terms, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ const END_PAUSE: Duration = Duration::from_millis(20);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A container with the executor in it. It is made when it is first opened, found again by its labels after a
-/// restart of ours, and stays (ended, when nobody has talked to it for `linger`) until [`DockerWorkspace::remove`].
+/// restart of ours, and stays (ended, when nobody has talked to it for long enough) until [`DockerWorkspace::remove`].
 #[derive(Clone)]
 pub struct DockerWorkspace {
     /// The engine.
@@ -52,10 +52,8 @@ pub struct DockerWorkspace {
     pub reader: Option<LocalWorkspace>,
     /// What it may do and have.
     pub options: Options,
-    /// How long the executor, and with it the container, runs on without a client.
-    pub linger: Duration,
-    /// How long a command may be silent before the agent is told.
-    pub quiet_limit: Duration,
+    /// What the executor is told.
+    pub terms: Terms,
     /// Tells how far the image is while it is pulled or built.
     pub preparation: Preparation,
 }

@@ -56,6 +56,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 pub(crate) use self::external::External;
+pub(crate) use self::files::Noted;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
 pub(crate) use self::refine::Reviewing;
@@ -135,8 +136,7 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     /// Actions stored by this actor that no executor has been asked for yet.
     pub(crate) unsent: HashSet<ActionId>,
-    /// Whether the workspace was recorded since the user said something.
-    pub(crate) turn_recorded: bool,
+    pub(crate) noted: Noted,
     pub(crate) trouble: Trouble,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
     pub(crate) asked: Tokens,

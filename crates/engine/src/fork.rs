@@ -22,7 +22,7 @@ const LEFT_BEHIND: &str = "Not run: the conversation was copied before this call
 pub struct Fork {
     /// The last event to copy, with those it stands on; without it, all branches.
     pub at: Option<EventId>,
-    /// Whether what the other has cost counts here too.
+    /// Whether what the other has cost, and what was added to its budget, counts here too.
     pub keep_stats: bool,
     /// What the copy is called; without it, as it begins.
     pub title: Option<String>,
@@ -52,7 +52,8 @@ pub async fn fork(
     } else {
         events
     };
-    copied.retain(|event| belongs_to_all(event) || (fork.keep_stats && is_of(event, key::STATS)));
+    let is_spending = |event: &Event| is_of(event, key::STATS) || is_of(event, key::ADDED);
+    copied.retain(|event| belongs_to_all(event) || (fork.keep_stats && is_spending(event)));
     copied.iter_mut().for_each(inherit);
     let state = branch::fold(&copied);
     copied.extend(closing(&state, &fork, world));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Glance, Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, Stream, Terms, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::AsyncBufReadExt;
@@ -30,7 +30,7 @@ const NOTICE_LIMIT: Duration = Duration::from_secs(20);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A pod with the executor in it. It is made when it is first opened and found again by its name after a restart of
-/// ours. When nobody has talked to it for `linger` it ends; the next one has the same files, which stay until
+/// ours. When nobody has talked to it for long enough it ends; the next one has the same files, which stay until
 /// [`PodWorkspace::remove`].
 #[derive(Clone, Debug)]
 pub struct PodWorkspace {
@@ -48,10 +48,8 @@ pub struct PodWorkspace {
     pub image: String,
     /// What it may do and have.
     pub options: Options,
-    /// How long the executor, and with it the pod, runs on without a client.
-    pub linger: Duration,
-    /// How long a command may be silent before the agent is told.
-    pub quiet_limit: Duration,
+    /// What the executor is told.
+    pub terms: Terms,
 }
 
 impl PodWorkspace {

@@ -3,7 +3,6 @@
 mod client;
 mod failure;
 mod fetch;
-pub(crate) mod guard;
 mod proxies;
 
 use std::sync::Arc;

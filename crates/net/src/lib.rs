@@ -2,6 +2,8 @@
 //!
 //! It knows nothing of what is asked or answered. Begin reading at [`tls`].
 
+mod guard;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use url::{Host, Url};
+
+pub use guard::{Guard, PrivateName, admits};
 
 /// How long to wait for a connection, unless somebody says otherwise.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(10);

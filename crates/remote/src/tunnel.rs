@@ -81,10 +81,9 @@ pub(crate) async fn open(
         Start::Never => "--only-join ",
     };
     let relay = places.ours(&format!(
-        "relay --link \"$link\" {start}--directory \"$place\" --workspace {} --linger {} --quiet-limit {}",
+        "relay --link \"$link\" {start}--directory \"$place\" --workspace {} {}",
         quote(&workspace.directory),
-        workspace.linger.as_secs(),
-        workspace.quiet_limit.as_secs()
+        workspace.terms.arguments().join(" ")
     ));
     server
         .start("start our program", &relay, CONNECTION_LIMIT)

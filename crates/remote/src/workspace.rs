@@ -1,10 +1,9 @@
 //! A workspace that another server keeps.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Glance, Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, Stream, Terms, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -41,7 +40,7 @@ pub(crate) enum Start {
 }
 
 /// A workspace that another server keeps. Its executor outlives a dropped connection and ends itself when nobody has
-/// come back for `linger` (at a Deft: as that one is set).
+/// come back in time (at a Deft: as that one is set).
 #[derive(Clone, Debug)]
 pub struct RemoteWorkspace {
     /// Who has it.
@@ -54,10 +53,8 @@ pub struct RemoteWorkspace {
     pub program: PathBuf,
     /// Whose executor it is.
     pub conversation: ConversationId,
-    /// How long the executor outlives its last client.
-    pub linger: Duration,
-    /// How long a command may be silent before the agent is told.
-    pub quiet_limit: Duration,
+    /// What the executor is told.
+    pub terms: Terms,
 }
 
 impl RemoteWorkspace {

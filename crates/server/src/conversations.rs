@@ -162,10 +162,16 @@ impl Conversations {
 
     /// Where addresses of models may be that clients name: they are reached by the server itself.
     fn reach(&self) -> Reach {
-        match self.allowance.elsewhere() {
-            Ok(()) => Reach::Anywhere,
-            Err(_) => Reach::Public,
+        if self.may_reach_anything() {
+            Reach::Anywhere
+        } else {
+            Reach::Public
         }
+    }
+
+    /// Whether the server itself may be led to any address.
+    pub(crate) fn may_reach_anything(&self) -> bool {
+        self.allowance.elsewhere().is_ok()
     }
 
     /// What pays for models that name it.

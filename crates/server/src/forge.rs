@@ -8,18 +8,14 @@ pub(crate) use self::account::Account;
 pub(crate) use self::remote::Remote;
 pub(crate) use self::repositories::Search;
 
-use std::path::Path;
-use std::time::Duration;
-
 use axum::http::StatusCode;
-use reqwest::{Method, RequestBuilder, Url};
+use reqwest::{Client, Method, RequestBuilder, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::app::App;
 use crate::failure::Failure;
 
-/// How long a forge may take to answer.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// The most of a forge's complaint that is passed on.
 const MAX_COMPLAINT: usize = 500;
 
@@ -85,16 +81,14 @@ pub(crate) struct PullRequest<'a> {
 /// An account, with the way to its forge.
 pub(crate) struct Desk<'a> {
     account: &'a Account,
-    client: reqwest::Client,
+    client: Client,
 }
 
 impl<'a> Desk<'a> {
-    pub(crate) fn new(account: &'a Account, ca_file: Option<&Path>) -> Result<Self, Failure> {
-        let api = account.forge.api(&account.address);
-        let url = Url::parse(&api).map_err(|error| Failure::refused(error.to_string()))?;
-        let client = deft_net::builder(ca_file, &url)
-            .and_then(|builder| Ok(builder.timeout(TIME_LIMIT).build()?))
-            .map_err(|error| Failure::internal("no connection to the forge can be made", &error))?;
+    /// It is the server that asks, so members lead it to the public internet alone, and to where its owner has an account.
+    pub(crate) async fn new(app: &App, account: &'a Account) -> Result<Self, Failure> {
+        let is_trusted = app.conversations.may_reach_anything() || account.is_known_to_owner(app).await?;
+        let client = account.client(app.users.ca_file.as_deref(), is_trusted)?;
         Ok(Self { account, client })
     }
 

@@ -1,9 +1,8 @@
 //! What is run on the other machine: short scripts for any POSIX shell.
 
-use std::time::Duration;
-
 use deft_executor::END_SCRIPT;
 use deft_types::ConversationId;
+use deft_workspace::Terms;
 
 /// A script's exit code when this version of our program is not there.
 pub(crate) const NOT_THERE: i32 = 97;
@@ -33,14 +32,13 @@ impl Places {
     }
 
     /// Joins the executor, which is started if it does not run.
-    pub(crate) fn attach(&self, root: &str, linger: Duration, quiet_limit: Duration) -> String {
+    pub(crate) fn attach(&self, root: &str, terms: &Terms) -> String {
         format!(
             "{}[ -x \"$program\" ] || exit {NOT_THERE}\nmkdir -p \"$run\" && exec \"$program\" executor attach \
-             --directory \"$place\" --workspace {} --linger {} --quiet-limit {}",
+             --directory \"$place\" --workspace {} {}",
             self.variables(),
             quote(root),
-            linger.as_secs(),
-            quiet_limit.as_secs()
+            terms.arguments().join(" ")
         )
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use deft_executor::Client;
 use deft_executor::daemon::private_directory;
 use deft_types::ConversationId;
-use deft_workspace::{Program, Stream, Workspace, WorkspaceError};
+use deft_workspace::{Program, Stream, Terms, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -25,7 +25,7 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 const SHORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A directory of another machine. The executor there outlives a dropped connection, and ends itself when nobody has
-/// come back for `linger`.
+/// come back in time.
 #[derive(Clone, Debug)]
 pub struct SshWorkspace {
     /// The machine.
@@ -36,10 +36,8 @@ pub struct SshWorkspace {
     pub program: PathBuf,
     /// Whose executor it is.
     pub conversation: ConversationId,
-    /// How long the executor outlives its last client.
-    pub linger: Duration,
-    /// How long a command may be silent before the agent is told.
-    pub quiet_limit: Duration,
+    /// What the executor is told.
+    pub terms: Terms,
 }
 
 impl SshWorkspace {
@@ -83,7 +81,7 @@ impl SshWorkspace {
 
     async fn connect(&self) -> Result<Box<SshStream>, SshError> {
         let (places, bytes) = self.places().await?;
-        let attach = places.attach(&self.root, self.linger, self.quiet_limit);
+        let attach = places.attach(&self.root, &self.terms);
         let mut begun = self.begin(&attach).await?;
         if let Begun::Ended(status, _) = &begun
             && status.code() == Some(NOT_THERE)

@@ -17,6 +17,7 @@ mod program;
 mod protected;
 mod removal;
 pub mod sandbox;
+mod terms;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ pub use preparation::Preparation;
 pub use program::Program;
 pub use protected::{Kept, MountedError, check_mounted, keep_as_it_is, remove_stand_ins};
 pub use removal::remove_tree;
+pub use terms::Terms;
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

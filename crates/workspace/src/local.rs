@@ -18,7 +18,7 @@ use tokio::process::Command;
 
 use crate::egress::{self, EgressRequest, HostQuestions};
 use crate::sandbox::{Launch, Plan};
-use crate::{Stream, Workspace, WorkspaceError};
+use crate::{Stream, Terms, Workspace, WorkspaceError};
 
 /// How long an executor may take until its socket is there.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -65,12 +65,8 @@ pub struct LocalWorkspace {
     pub root: PathBuf,
     /// A private place for the executor's socket and log, one for each conversation.
     pub directory: PathBuf,
-    /// How long the executor outlives its last client.
-    pub linger: Duration,
-    /// How long a command may be silent before the agent is told.
-    pub quiet_limit: Duration,
-    /// What `fetch` and pages in the browser may reach, as the `executor` command calls it; none: what is usual.
-    pub web_addresses: Option<&'static str>,
+    /// What the executor is told.
+    pub terms: Terms,
     /// How the executor is shut in; none to let it do what its user may.
     pub sandbox: Option<Plan>,
 }
@@ -162,15 +158,7 @@ impl LocalWorkspace {
             .args(plan.iter().flat_map(|plan| ["--plan", plan]))
             .arg("--workspace")
             .arg(&self.root)
-            .arg("--linger")
-            .arg(self.linger.as_secs().to_string())
-            .arg("--quiet-limit")
-            .arg(self.quiet_limit.as_secs().to_string())
-            .args(
-                self.web_addresses
-                    .iter()
-                    .flat_map(|which| ["--web-addresses", which]),
-            )
+            .args(self.terms.arguments())
             .env_clear()
             .envs(environment)
             .env(DIRECTORY_VARIABLE, self.executors_own())
@@ -267,9 +255,7 @@ mod tests {
             program: PathBuf::new(),
             root: path(""),
             directory: path(""),
-            linger: Duration::ZERO,
-            quiet_limit: Duration::ZERO,
-            web_addresses: None,
+            terms: Terms::default(),
             sandbox: None,
         };
         let own = UnixListener::bind(path(SOCKET)).unwrap();

@@ -91,8 +91,7 @@ pub(super) fn docker(
         reader,
         options: options(image)?,
         layers: layers(image, &settings.data_dir.value.join(PLUGINS))?,
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
+        terms: super::terms(settings),
         preparation: Preparation::default(),
     })
 }
@@ -224,8 +223,7 @@ pub(super) fn ssh(
         root: place.path.display().to_string(),
         program: super::OWN_PROGRAM.into(),
         conversation: id,
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
+        terms: super::terms(settings),
     }
 }
 

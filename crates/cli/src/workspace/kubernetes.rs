@@ -94,8 +94,7 @@ pub(super) fn open(image: &Image, settings: &Settings, id: ConversationId) -> an
         owner: owner(settings),
         image: image.image.clone(),
         options: named.options,
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
+        terms: super::terms(settings),
     })
 }
 

@@ -77,7 +77,6 @@ pub(super) fn open(name: &Url, settings: &Settings, id: ConversationId) -> anyho
         directory: named.directory,
         program: super::OWN_PROGRAM.into(),
         conversation: id,
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
+        terms: super::terms(settings),
     })
 }

@@ -20,7 +20,7 @@ use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Event, EventBody, EventId, Message, Role, Seq, Source, Status};
 use deft_workspace::sandbox::{Machine, Plan};
-use deft_workspace::{LocalWorkspace, Policy};
+use deft_workspace::{LocalWorkspace, Policy, Terms};
 use uuid::Uuid;
 
 /// Set in the process that is to be killed: the directory of the case.
@@ -107,9 +107,10 @@ async fn live(case: &Path, die_at: Option<usize>) {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: work.clone(),
             directory: case.join("x"),
-            linger: Duration::from_secs(60),
-            web_addresses: None,
-            quiet_limit: Duration::from_secs(30),
+            terms: Terms {
+                linger: Duration::from_secs(60),
+                ..Terms::default()
+            },
             sandbox: Some(plan(&work)),
         }),
         directory: work.display().to_string(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use deft_executor::{Client, Outcome, Update};
 use deft_types::{Action, EditorCommand, FileEditorAction, Observation, TerminalAction};
 use deft_workspace::sandbox::{Gap, Machine, Plan, Tier, Unavailable};
-use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
+use deft_workspace::{Access, LocalWorkspace, Network, Policy, Terms, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
 use crate::commands::{Home, wait_for};
@@ -73,9 +73,10 @@ impl Place {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: self.path("work"),
             directory: self.path("state/executors/1"),
-            linger: Duration::from_secs(60),
-            web_addresses: None,
-            quiet_limit: Duration::from_secs(30),
+            terms: Terms {
+                linger: Duration::from_secs(60),
+                ..Terms::default()
+            },
             sandbox: plan,
         }
     }
@@ -83,7 +84,10 @@ impl Place {
     /// Without a sandbox.
     pub(crate) async fn open_wide(&self, web_addresses: Option<&'static str>) -> Inside {
         let workspace = LocalWorkspace {
-            web_addresses,
+            terms: Terms {
+                web_addresses,
+                ..Terms::default()
+            },
             ..self.workspace(None)
         };
         let stream = workspace.open().await.unwrap();

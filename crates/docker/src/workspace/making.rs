@@ -151,19 +151,17 @@ impl DockerWorkspace {
     }
 
     fn serve(&self) -> Vec<String> {
-        let arguments = [
+        let place = [
             "executor",
             "serve",
             "--directory",
             &format!("/{PRIVATE}"),
             "--workspace",
             WORKSPACE,
-            "--linger",
-            &self.linger.as_secs().to_string(),
-            "--quiet-limit",
-            &self.quiet_limit.as_secs().to_string(),
         ];
-        arguments.map(str::to_owned).to_vec()
+        let mut arguments = place.map(str::to_owned).to_vec();
+        arguments.extend(self.terms.arguments());
+        arguments
     }
 
     /// Puts into a new container what the executor needs there. Doing so again does no harm.

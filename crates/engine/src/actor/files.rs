@@ -32,6 +32,27 @@ const MAX_PREVIEWS: usize = 8;
 const UNREACHED: &str =
     "the workspace does not answer; look whether its machine or container is there, and try again";
 
+/// What is noted of the files that the agent changes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// What it left: what changes from now on is somebody else's work.
+    #[default]
+    Settled,
+    /// What they were before this turn.
+    BeforeTurn,
+    /// What they were before an earlier turn, and not yet what it left.
+    BeforeEarlierTurn,
+}
+
+impl Noted {
+    /// The user has said something, whether the agent has ended or not.
+    pub(crate) fn begin_turn(&mut self) {
+        if *self == Self::BeforeTurn {
+            *self = Self::BeforeEarlierTurn;
+        }
+    }
+}
+
 impl Actor {
     /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.
     pub(crate) fn record_turn(&mut self, client: &Client, calls: &[OpenCall]) -> bool {
@@ -44,10 +65,10 @@ impl Actor {
 
     /// Begins to record the workspace, once a turn; whether it has.
     pub(super) fn record_workspace(&mut self, client: &Client) -> bool {
-        if !self.outfit.checkpoints || self.turn_recorded {
+        if !self.outfit.checkpoints || self.noted == Noted::BeforeTurn {
             return false;
         }
-        self.turn_recorded = true;
+        self.noted = Noted::BeforeTurn;
         let label = self.state.last_user_message_id.as_ref().map(ToString::to_string);
         let client = client.clone();
         let record = async move {
@@ -77,11 +98,11 @@ impl Actor {
         let Some(client) = self
             .executor
             .clone()
-            .filter(|_| self.turn_recorded && self.work.is_none())
+            .filter(|_| self.noted != Noted::Settled && self.work.is_none())
         else {
             return;
         };
-        self.turn_recorded = false;
+        self.noted = Noted::Settled;
         let settle = async move {
             if let Err(error) = client.settle().await {
                 tracing::warn!(%error, "what the agent left could not be recorded");

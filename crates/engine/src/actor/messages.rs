@@ -37,7 +37,7 @@ impl Actor {
                 if is_first {
                     self.begin_title(&text);
                 }
-                self.turn_recorded = false;
+                self.noted.begin_turn();
                 self.keep_going();
                 self.reviewing.turn = false; // there is something to answer first
                 if matches!(self.work, Some(Work::Model { .. })) || self.reviewing.reply.is_some() {

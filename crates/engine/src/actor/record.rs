@@ -50,7 +50,7 @@ impl Actor {
         for event in &events {
             if self.begins_turn(event) {
                 self.purse.begin_run();
-                self.turn_recorded = false;
+                self.noted.begin_turn();
             }
             self.state.apply(event);
         }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
-use crate::actor::{Actor, External, Hooked, LogEnd, Reviewing, Trouble};
+use crate::actor::{Actor, External, Hooked, LogEnd, Noted, Reviewing, Trouble};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::aside::Turns;
 use crate::delegate_tool::Delegate;
@@ -118,7 +118,7 @@ impl Conversation {
             extensions: parts.extensions,
             shelf: shared.shelf,
             seeking: None,
-            turn_recorded: false,
+            noted: Noted::default(),
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
             trouble: Trouble::default(),

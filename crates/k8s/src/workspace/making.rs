@@ -35,19 +35,17 @@ impl PodWorkspace {
     }
 
     fn serve(&self) -> Vec<String> {
-        let arguments = [
+        let place = [
             "executor",
             "serve",
             "--directory",
             PRIVATE,
             "--workspace",
             WORKSPACE,
-            "--linger",
-            &self.linger.as_secs().to_string(),
-            "--quiet-limit",
-            &self.quiet_limit.as_secs().to_string(),
         ];
-        arguments.map(str::to_owned).to_vec()
+        let mut arguments = place.map(str::to_owned).to_vec();
+        arguments.extend(self.terms.arguments());
+        arguments
     }
 
     /// Sends our program to the container that waits for it.

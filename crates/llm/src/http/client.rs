@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
+use deft_net::Guard;
 use deft_types::{Secret, is_public};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use super::guard::Guard;
 use super::proxies::BadProxy;
 use crate::{ModelSettings, Reach};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use deft_net::{Guard, PrivateName, admits};
 use deft_types::is_public;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
@@ -13,7 +14,6 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 
 use super::MAX_IMAGE_BYTES;
-use crate::http::guard::{Guard, PrivateName, admits};
 
 /// How often a server may send us elsewhere.
 const MAX_REDIRECTS: usize = 5;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use deft_net::admits;
 use deft_types::{Secret, is_public};
 use reqwest::Url;
 
@@ -14,7 +15,6 @@ use crate::bedrock::BedrockApi;
 use crate::chat::ChatApi;
 use crate::claude::Thinking;
 use crate::gemini::GeminiApi;
-use crate::http::guard::admits;
 use crate::http::{self, HttpModel};
 use crate::ollama::{self, OllamaModel};
 use crate::openai::{self, Endpoint};

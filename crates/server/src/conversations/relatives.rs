@@ -61,6 +61,9 @@ impl Conversations {
         let mut settings = self.catalog.new_settings(id, &described.request, &request.tags)?;
         settings.insert(field::FORKED_FROM.to_owned(), json!(source));
         settings.insert(field::FORKED_AT.to_owned(), json!(request.at));
+        if let Some(limits) = described.settings.get(field::BUDGET) {
+            settings.insert(field::BUDGET.to_owned(), limits.clone());
+        }
         let workspace = std::path::Path::new(&described.record.workspace);
         let _turn = self.allowance.begin(workspace).await?;
         let new = NewConversation {

@@ -1,7 +1,13 @@
 //! Whose we are at a forge. The token goes in and is never shown again.
 
-use deft_types::Secret;
-use reqwest::Url;
+use std::path::Path;
+use std::sync::Weak;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use deft_net::{Guard, admits};
+use deft_types::{Secret, is_public};
+use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use super::Forge;
@@ -9,6 +15,10 @@ use crate::app::App;
 use crate::failure::Failure;
 
 const FOLDER: &str = "git-accounts/";
+/// How long a forge may take to answer.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+const NOT_PUBLIC: &str =
+    "This forge is not on the public internet: ask the owner of the server to add an account there too";
 
 /// See the module.
 pub(crate) struct Account {
@@ -72,6 +82,33 @@ impl Account {
     /// Whether there was one.
     pub(crate) async fn remove(app: &App, host: &str) -> Result<bool, Failure> {
         Ok(app.documents.take(&format!("{FOLDER}{host}")).await?.is_some())
+    }
+
+    /// Whether whoever owns the server has an account at the same address.
+    pub(super) async fn is_known_to_owner(&self, app: &App) -> Result<bool, Failure> {
+        let Some(owner) = app.users.owner.get().and_then(Weak::upgrade) else {
+            return Ok(false);
+        };
+        let theirs = Self::find(&owner, &self.host()).await?;
+        Ok(theirs.is_some_and(|theirs| theirs.address == self.address))
+    }
+
+    /// A client for its questions, which goes to public addresses alone unless it is trusted.
+    pub(super) fn client(&self, ca_file: Option<&Path>, is_trusted: bool) -> Result<Client, Failure> {
+        let api = self.forge.api(&self.address);
+        let url = Url::parse(&api).map_err(|error| Failure::refused(error.to_string()))?;
+        let impossible = |error| Failure::internal("no connection to the forge can be made", &error);
+        let mut builder = deft_net::builder(ca_file, &url)
+            .map_err(impossible)?
+            .timeout(TIME_LIMIT);
+        if !is_trusted {
+            if !admits(&url, is_public) {
+                return Err(Failure::new(StatusCode::FORBIDDEN, NOT_PUBLIC.to_owned()));
+            }
+            // No proxy: one could reach what we must not.
+            builder = builder.no_proxy().dns_resolver(Guard { allows: is_public });
+        }
+        builder.build().map_err(|error| impossible(error.into()))
     }
 
     fn read(kept: &Value) -> Option<Self> {

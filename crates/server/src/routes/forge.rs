@@ -70,7 +70,7 @@ async fn repositories(State(app): State<Arc<App>>, query: Query) -> Result<Json<
         ));
     };
     let words = query.get("query").unwrap_or_default();
-    let desk = Desk::new(account, app.users.ca_file.as_deref())?;
+    let desk = Desk::new(&app, account).await?;
     let items = desk.repositories(&Search { words, limit, page }).await?;
     let next = (items.len() == limit).then(|| page.saturating_add(1).to_string());
     Ok(Json(
@@ -91,9 +91,7 @@ async fn repositories_of(
         limit: query.limit()?,
         page: 1,
     };
-    let found = Desk::new(&account, app.users.ca_file.as_deref())?
-        .repositories(&search)
-        .await?;
+    let found = Desk::new(&app, &account).await?.repositories(&search).await?;
     let shown = found.iter().filter_map(|repository| {
         let name = repository["full_name"].as_str()?;
         Some(json!({"name": name, "address": account.repository(name), "is_public": repository["is_public"]}))
@@ -266,7 +264,7 @@ async fn open_pull_request(
         head: &push.branch,
         base: body["base"].as_str().filter(|base| !base.is_empty()),
     };
-    let desk = Desk::new(&push.account, app.users.ca_file.as_deref())?;
+    let desk = Desk::new(&app, &push.account).await?;
     let url = desk.open(&push.remote.repository, &request).await?;
     Ok(Json(json!({ "url": url })))
 }

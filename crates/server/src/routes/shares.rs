@@ -20,6 +20,10 @@ use crate::shares::Share;
 use crate::sockets;
 
 const PATH: &str = "/api/conversations/{conversation_id}/shares";
+/// Ten years, in seconds.
+const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
+const BAD_LIFETIME: &str =
+    "`expires_in` is a number of seconds, from 1 to 315360000; leave it out for a link that stays";
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -50,7 +54,16 @@ async fn create(
     OptionalBody(body): OptionalBody,
 ) -> Result<Json<Value>, Failure> {
     app.conversations.catalog.get(id).await?;
-    let lifetime = body["expires_in"].as_u64().map(Duration::from_secs);
+    let lifetime = match &body["expires_in"] {
+        Value::Null => None,
+        seconds => Some(
+            seconds
+                .as_u64()
+                .filter(|seconds| (1..=MAX_LIFETIME).contains(seconds))
+                .ok_or_else(|| Failure::refused(BAD_LIFETIME))?,
+        ),
+    };
+    let lifetime = lifetime.map(Duration::from_secs);
     let (share, token) = shares(&app).create(app.user, id, lifetime).await?;
     let mut made = described(&share);
     made["token"] = token.expose().as_str().into();

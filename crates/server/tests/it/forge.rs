@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method as HttpMethod, Response, Uri};
 use base64::Engine as _;
+use deft_server::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -433,5 +434,45 @@ async fn repositories_are_found_with_the_account_of_their_provider() {
             .await
             .0,
         422
+    );
+}
+
+#[tokio::test]
+async fn a_member_leads_the_server_to_no_forge_within_its_network_but_those_of_its_owner() {
+    let desk = Desk::new().await;
+    desk.add_user("root", Role::Admin).await;
+    let key = desk.add_user("ann", Role::Member).await;
+    let forge = ForgeServer::new().await;
+    let ask = async |method: Method, path: &str, body: Value| {
+        let request = desk.request(method, path).header("X-Session-API-Key", &key);
+        let answer = request.json(&body).send().await.unwrap();
+        (
+            answer.status().as_u16(),
+            answer.json().await.unwrap_or(Value::Null),
+        )
+    };
+    let named = forge.host.replace("127.0.0.1", "localhost");
+    for host in [&forge.host, &named] {
+        let account = json!({"address": format!("http://{host}"), "kind": "gitea", "token": TOKEN});
+        let path = "/api/settings/git_accounts";
+        assert_eq!(ask(Method::PUT, path, account).await.0, 200);
+        let (status, refusal) = ask(Method::GET, &format!("{path}/{host}/repositories"), Value::Null).await;
+        assert!(status == 403 || status == 502, "{host}: {status} {refusal}");
+    }
+    let (status, _) = ask(
+        Method::GET,
+        "/api/git/repositories/search?provider=gitea",
+        Value::Null,
+    )
+    .await;
+    assert!(status == 403 || status == 502);
+    assert!(forge.asked("").is_empty(), "{:?}", forge.asked(""));
+
+    add_account(&desk, &forge.host, "gitea", TOKEN).await;
+    let path = format!("/api/settings/git_accounts/{}/repositories", forge.host);
+    let (status, found) = ask(Method::GET, &path, Value::Null).await;
+    assert_eq!(
+        (status, &found["repositories"][0]["name"]),
+        (200, &json!("ann/project"))
     );
 }

@@ -57,6 +57,34 @@ async fn a_client_queues_edits_and_removes_messages_and_the_rest_is_said_when_th
 }
 
 #[tokio::test]
+async fn what_an_agent_changed_is_its_own_work_also_if_a_queued_message_came_behind() {
+    let desk = Desk::new().await;
+    let waits = "touch begun; until [ -e go ]; do sleep 0.01; done; echo one > a";
+    let script = format!(
+        "- tool_calls: [{{name: terminal, arguments: {{command: '{waits}'}}}}]\n- text: first\n- text: second\n"
+    );
+    let talk = desk.begin(&script).await;
+    desk.say(&talk, "do it", true).await;
+    while !desk.work().join("begun").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    desk.post(&talk.path("/queue"), message("only answer")).await;
+    std::fs::write(desk.work().join("go"), "").unwrap();
+    assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
+    let checkpoints = desk.get(&talk.path("/checkpoints")).await;
+    let first = talk.path(&format!("/checkpoints/{}", checkpoints[0]["id"]));
+    let (status, changes) = loop {
+        let looked = desk.ask(Method::GET, &first, None).await;
+        if looked.0 != 409 {
+            break looked; // what the agent left is being noted before
+        }
+    };
+    let changes = changes.as_array().unwrap();
+    let written = changes.iter().find(|change| change["path"] == "a").unwrap();
+    assert_eq!((status.as_u16(), &written["edited_since"]), (200, &json!(false)));
+}
+
+#[tokio::test]
 async fn a_client_goes_back_with_the_files() {
     let desk = Desk::new().await;
     let script = "- tool_calls: [{name: terminal, arguments: {command: echo one > a}}]\n- text: first\n\

@@ -159,6 +159,11 @@ async fn a_guest_follows_what_happens_can_say_nothing_and_is_out_when_the_link_i
 async fn a_link_ends_in_its_time_and_with_its_conversation() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
+    for wrong in [json!("x"), json!(-5), json!(0), json!(1.5), json!(u64::MAX)] {
+        let body = json!({"expires_in": wrong});
+        let refused = desk.refusal(Method::POST, &talk.path("/shares"), body).await;
+        assert_eq!(refused.0, 422, "it would be a link that never ends: {wrong}");
+    }
     let (_, short) = share(&desk, &talk, json!({"expires_in": 1})).await;
     let mut socket = follow(&desk, &short).await;
     assert_eq!(socket.closed().await.0, 4001, "open or not, it ends");

@@ -99,6 +99,30 @@ async fn a_policy_is_changed_told_and_kept() {
 }
 
 #[tokio::test]
+async fn a_copy_may_use_no_more_than_the_original() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let limits = json!({"cost": "0.5", "agents": 3});
+    desk.ask(Method::PUT, &talk.path("/budget"), Some(limits)).await;
+    desk.post(&talk.path("/budget"), json!({"add": {"tokens": 7}}))
+        .await;
+    desk.run(&talk).await;
+    let original = desk.get(&talk.path("/budget")).await;
+    for (reset, added) in [(true, 0), (false, 7)] {
+        let copy = desk
+            .post(&talk.path("/fork"), json!({"reset_metrics": reset}))
+            .await;
+        let copy = Talk(copy["id"].as_str().unwrap().to_owned());
+        let budget = desk.get(&copy.path("/budget")).await;
+        assert_eq!(budget["limits"], original["limits"]);
+        assert_eq!(
+            budget["added"]["tokens"], added,
+            "it comes along with what was used"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_copy_begins_where_it_is_told_to_and_the_original_can_go_back() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;

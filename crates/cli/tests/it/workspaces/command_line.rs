@@ -50,6 +50,30 @@ pub(super) fn words_are_answered(home: &Home, name: &str, variables: &[(&str, &s
     stdout(&output)
 }
 
+/// The setting that says what `fetch` may reach counts there too.
+pub(super) fn fetch_reaches_what_was_set(home: &Home, name: &str, variables: &[(&str, &str)]) {
+    let call = "{tool_calls: [{name: fetch, arguments: {url: 'http://127.0.0.1:1/'}}]}";
+    let model = home.script(&format!("[{call}, {{text: Done.}}]"));
+    for (setting, is_refused) in [("public", true), ("loopback", false)] {
+        let mut run = home.deft(&["run", "-t", "look", "--json", "--model", &model, "-w", name]);
+        let run = run
+            .envs(variables.iter().copied())
+            .env("DEFT_WEB_ADDRESSES", setting);
+        let output = run.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let events = lines(&output);
+        let result = events
+            .iter()
+            .find(|event| event["tool_name"] == "fetch" && event["observation"].is_object());
+        let said = result.unwrap()["observation"]["content"][0]["text"]
+            .as_str()
+            .unwrap();
+        assert_eq!(said.contains("may not reach"), is_refused, "{setting}: {said}");
+        let mut delete = home.deft(&["delete", &conversation(home)]);
+        assert!(delete.envs(variables.iter().copied()).status().unwrap().success());
+    }
+}
+
 /// The conversation that was begun last, as it stands in paths.
 pub(super) fn conversation(home: &Home) -> String {
     let list = lines(&home.run(&["list", "--json"]));
@@ -72,6 +96,7 @@ pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
     assert!(said.contains("Speak Latin."), "{said}");
     words_are_answered(&home, &format!("docker:{IMAGE}?volume="), &variables); // a new one
     assert!(docker.containers(&data_dir).await.unwrap().is_empty());
+    fetch_reaches_what_was_set(&home, &name, &variables);
     for _ in 0..2 {
         let mut delete = home.deft(&["delete", &conversation(&home)]);
         assert!(delete.envs(variables).status().unwrap().success());
@@ -101,6 +126,7 @@ async fn a_task_runs_on_another_machine() {
     let files = tempfile::tempdir().unwrap();
     let config = server.path("config").display().to_string();
     let name = format!("ssh:127.0.0.1:{}{}", server.port, files.path().display());
+    fetch_reaches_what_was_set(&home, &name, &[("DEFT_SSH_CONFIG", &config)]);
     a_task_runs(&home, &name, &[("DEFT_SSH_CONFIG", &config)], files.path());
 
     // Machines that were worked on are asked without being named.

@@ -11,7 +11,7 @@ use deft_executor::Update;
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::{Action, ConversationId, TerminalAction, text_of};
 use deft_workspace::sandbox::{Machine, Plan, Unavailable};
-use deft_workspace::{LocalWorkspace, Network, Policy, Workspace};
+use deft_workspace::{LocalWorkspace, Network, Policy, Terms, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -207,9 +207,10 @@ async fn a_local_workspace_conforms() {
         program: program().to_owned(),
         root: files.clone(),
         directory: place.path().join("executor"),
-        linger: Duration::from_secs(30),
-        web_addresses: None,
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(30),
+            ..Terms::default()
+        },
         sandbox: None,
     };
     conforms(&Local(workspace), &files).await;
@@ -248,9 +249,10 @@ async fn sandbox_conforms(machine: &Machine, network: Network) {
         program: program().to_owned(),
         root: files.clone(),
         directory: place.join("executor"),
-        linger: Duration::from_secs(30),
-        web_addresses: None,
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(30),
+            ..Terms::default()
+        },
         sandbox: Some(Plan::new(policy, machine, &files).unwrap()),
     };
     conforms(&Local(workspace), &files).await;
@@ -323,8 +325,10 @@ pub(super) fn container(engine: &Dockerd, files: Files) -> DockerWorkspace {
         files,
         reader: None,
         options: Options::default(),
-        linger: Duration::from_secs(60),
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(60),
+            ..Terms::default()
+        },
         preparation: deft_workspace::Preparation::default(),
         layers: deft_docker::Layers::default(),
     }
@@ -394,8 +398,10 @@ pub(super) fn over_ssh(server: &Sshd, files: &Path) -> SshWorkspace {
         root: files.display().to_string(),
         program: program().to_owned(),
         conversation: ConversationId(Uuid::new_v4()),
-        linger: Duration::from_secs(60),
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(60),
+            ..Terms::default()
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use deft_k8s::{Cluster, Delivery, Options, PodWorkspace};
 use deft_types::ConversationId;
-use deft_workspace::{Glance, Workspace};
+use deft_workspace::{Glance, Terms, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -86,8 +86,10 @@ fn pod(cluster: &Cluster, class: &str) -> PodWorkspace {
             request_cpu: "10m".to_owned(),
             ..Options::default()
         },
-        linger: Duration::from_secs(60),
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(60),
+            ..Terms::default()
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use deft_remote::{AgentServer, Host, RemoteWorkspace, RuntimeApi, SandboxSpec, Way};
 use deft_types::{ConversationId, Secret};
-use deft_workspace::{Glance, Workspace};
+use deft_workspace::{Glance, Terms, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -45,8 +45,10 @@ fn workspace(host: Host, way: Way, files: &Path) -> RemoteWorkspace {
         directory: files.display().to_string(),
         program: program().to_owned(),
         conversation: ConversationId(Uuid::new_v4()),
-        linger: Duration::from_secs(60),
-        quiet_limit: Duration::from_secs(30),
+        terms: Terms {
+            linger: Duration::from_secs(60),
+            ..Terms::default()
+        },
     }
 }
 

@@ -3,12 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use hickory_resolver::TokioResolver;
-use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Url;
 
 /// Whether an address may be asked, as far as it says so itself. A number in the place of a name is not looked up, so the
 /// guard of names does not see it.
-pub(crate) fn admits(url: &Url, allows: fn(IpAddr) -> bool) -> bool {
+#[must_use]
+pub fn admits(url: &Url, allows: fn(IpAddr) -> bool) -> bool {
     let host = url.host_str().unwrap_or_default();
     let number = host.trim_matches(['[', ']']).parse();
     number.map_or(true, allows)
@@ -16,14 +17,15 @@ pub(crate) fn admits(url: &Url, allows: fn(IpAddr) -> bool) -> bool {
 
 /// Looks names up and refuses those that lead to an address that is not allowed. The connection is made to the
 /// very address that was looked at, so that a second look-up cannot give another one.
-pub(crate) struct Guard {
-    pub(crate) allows: fn(IpAddr) -> bool,
+pub struct Guard {
+    /// Which addresses may be asked.
+    pub allows: fn(IpAddr) -> bool,
 }
 
 /// The name leads to a private address.
 #[derive(Debug, thiserror::Error)]
 #[error("not a public address")]
-pub(crate) struct PrivateName;
+pub struct PrivateName;
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
