@@ -152,7 +152,7 @@ impl OAuthHttpClient for Asking {
             let timeout = request.timeout;
             let mut request = reqwest::Request::try_from(request.request)?;
             *request.timeout_mut() = timeout;
-            let mut response = self
+            let response = self
                 .0
                 .execute(request)
                 .await
@@ -161,14 +161,8 @@ impl OAuthHttpClient for Asking {
             for (name, value) in response.headers() {
                 answer = answer.header(name, value);
             }
-            let mut body = Vec::new();
-            while let Some(bytes) = response.chunk().await? {
-                if body.len() + bytes.len() > MAX_ANSWER {
-                    return Err("the answer is too long".into());
-                }
-                body.extend_from_slice(&bytes);
-            }
-            Ok(answer.body(body)?)
+            let body = deft_net::body(response, MAX_ANSWER).await?;
+            Ok(answer.body(body.ok_or("the answer is too long")?)?)
         })
     }
 }

@@ -25,7 +25,20 @@ pub struct Guard {
 /// The name leads to a private address.
 #[derive(Debug, thiserror::Error)]
 #[error("not a public address")]
-pub struct PrivateName;
+struct PrivateName;
+
+/// Whether a request failed because a guard refused where its name leads.
+#[must_use]
+pub fn is_private_name(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(inner) = cause {
+        if inner.is::<PrivateName>() {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {

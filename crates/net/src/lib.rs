@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of what is asked or answered. Begin reading at [`tls`].
 
+mod body;
 mod guard;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use url::{Host, Url};
 
-pub use guard::{Guard, PrivateName, admits};
+pub use body::body;
+pub use guard::{Guard, admits, is_private_name};
 
 /// How long to wait for a connection, unless somebody says otherwise.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(10);

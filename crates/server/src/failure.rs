@@ -176,6 +176,7 @@ impl From<CommandError> for Failure {
             CommandError::IdTaken(_)
             | CommandError::Unanswerable
             | CommandError::Running
+            | CommandError::TooManyWait(_)
             | CommandError::Interrupted
             | CommandError::QueueFull(_)
             | CommandError::OtherServer(_)

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::failure::Failure;
 
+/// The longest answer of a forge that is read: a page of a hundred repositories has half a megabyte.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
 /// The most of a forge's complaint that is passed on.
 const MAX_COMPLAINT: usize = 500;
 
@@ -151,6 +153,9 @@ impl<'a> Desk<'a> {
     async fn ask(&self, request: RequestBuilder) -> Result<Value, Failure> {
         let host = self.account.host();
         let unreachable = |error: reqwest::Error| {
+            if deft_net::is_private_name(&error) {
+                return account::not_public();
+            }
             let reason = deft_net::root_cause(&error);
             Failure::new(
                 StatusCode::BAD_GATEWAY,
@@ -159,7 +164,8 @@ impl<'a> Desk<'a> {
         };
         let answer = request.send().await.map_err(unreachable)?;
         let status = answer.status();
-        let body: Value = answer.json().await.unwrap_or_default();
+        let body = deft_net::body(answer, MAX_ANSWER).await.map_err(unreachable)?;
+        let body: Value = serde_json::from_slice(&body.ok_or_else(strange)?).unwrap_or_default();
         if status.is_success() {
             return Ok(body);
         }

@@ -18,7 +18,7 @@ impl Actor {
         self.settle_doubt().await;
         if self.changes_files() && sent.command.waits_for_files() {
             if self.held.len() >= MAX_HELD {
-                return sent.command.answer(Err(CommandError::Running));
+                return sent.command.answer(Err(CommandError::TooManyWait(MAX_HELD)));
             }
             return self.held.push(sent);
         }

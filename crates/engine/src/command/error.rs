@@ -32,6 +32,9 @@ pub enum CommandError {
     /// It runs: pause or interrupt it first.
     #[error("the conversation is running; pause or interrupt it first")]
     Running,
+    /// So many commands wait until files are restored that this one cannot: ask again then.
+    #[error("files are being restored, and {0} requests wait for that already; ask again when it is done")]
+    TooManyWait(usize),
     /// Its turns are made by our own agent: switch that one's model.
     #[error("the agent of this conversation is no program of its own; switch its model instead")]
     NotExternal,

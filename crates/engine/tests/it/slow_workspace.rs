@@ -208,7 +208,7 @@ async fn files_are_restored_while_the_conversation_hears_what_it_is_told() {
     let full = Notify::new();
     let runs = join_all((0..100).map(|_| async {
         let run = conversation.run().await;
-        if matches!(run, Err(CommandError::Running)) {
+        if matches!(run, Err(CommandError::TooManyWait(_))) {
             full.notify_one();
         }
         run

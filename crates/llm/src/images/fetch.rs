@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deft_net::{Guard, PrivateName, admits};
+use deft_net::{Guard, admits, is_private_name};
 use deft_types::is_public;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
@@ -137,12 +137,9 @@ async fn read(mut response: Response) -> Result<String, FetchError> {
 }
 
 fn refusal(error: &reqwest::Error) -> FetchError {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(inner) = cause {
-        if inner.is::<PrivateName>() {
-            return FetchError::Private;
-        }
-        cause = inner.source();
+    if is_private_name(error) {
+        FetchError::Private
+    } else {
+        FetchError::Network
     }
-    FetchError::Network
 }

@@ -103,7 +103,7 @@ impl Account {
             .timeout(TIME_LIMIT);
         if !is_trusted {
             if !admits(&url, is_public) {
-                return Err(Failure::new(StatusCode::FORBIDDEN, NOT_PUBLIC.to_owned()));
+                return Err(not_public());
             }
             // No proxy: one could reach what we must not.
             builder = builder.no_proxy().dns_resolver(Guard { allows: is_public });
@@ -118,6 +118,10 @@ impl Account {
             token: Secret::new(kept["token"].as_str()?.to_owned()),
         })
     }
+}
+
+pub(super) fn not_public() -> Failure {
+    Failure::new(StatusCode::FORBIDDEN, NOT_PUBLIC)
 }
 
 pub(super) fn host(url: &Url) -> String {

@@ -28,17 +28,12 @@ pub(super) async fn ask_for(
         request = request.header(name, value);
     }
     let unreached = |error: reqwest::Error| error.without_url().to_string();
-    let mut answer = request.send().await.map_err(unreached)?;
+    let answer = request.send().await.map_err(unreached)?;
     if !answer.status().is_success() {
         return Err(format!("the server that keeps it answers {}", answer.status()));
     }
-    let mut value = Vec::new();
-    while let Some(piece) = answer.chunk().await.map_err(unreached)? {
-        if value.len() + piece.len() > MAX_BYTES {
-            return Err("it is too long for a secret".to_owned());
-        }
-        value.extend_from_slice(&piece);
-    }
+    let value = deft_net::body(answer, MAX_BYTES).await.map_err(unreached)?;
+    let value = value.ok_or("it is too long for a secret")?;
     let value = String::from_utf8(value).map_err(|_| "it is no text".to_owned())?;
     Ok(Secret::new(value))
 }

@@ -127,15 +127,10 @@ impl Provider {
         let request = request(client)
             .header("Accept", "application/json")
             .timeout(TIME_LIMIT);
-        let mut answer = request.send().await.map_err(unreachable)?;
+        let answer = request.send().await.map_err(unreachable)?;
         let status = answer.status();
-        let mut body = Vec::new();
-        while let Some(bytes) = answer.chunk().await.map_err(unreachable)? {
-            if body.len() + bytes.len() > MAX_ANSWER {
-                return Err(failed("it says too much".to_owned()));
-            }
-            body.extend_from_slice(&bytes);
-        }
+        let body = deft_net::body(answer, MAX_ANSWER).await.map_err(unreachable)?;
+        let body = body.ok_or_else(|| failed("it says too much".to_owned()))?;
         if !status.is_success() {
             let said: Value = serde_json::from_slice(&body).unwrap_or_default();
             let said = plain(said["error"].as_str().unwrap_or_default());
