@@ -77,7 +77,8 @@ mod tests {
             {"command": "python3 /w/d.py >out.txt; ../../etc/e; /usr/bin/f"},
             {"command": "cd h && timeout 5 ./i.sh && lint --config=j.js && bash -c '. k.sh' < l"}]}],
             "mcpServers": {"near": {"command": "node", "args": ["/w/g.mjs"]}, "in a shell":
-            {"command": "sh", "args": ["-c", "node --inspect ./m.mjs"]}}}"#;
+            {"command": "sh", "args": ["-c", "node --inspect ./m.mjs"]}}, "PreToolUse": [{"hooks": [
+            {"command": "cd \"$(git rev-parse --show-toplevel)\" && ./n.sh && git bisect run ./o.sh"}]}]}"#;
         let found = named_in(text, "/w");
         for path in [
             "/w/checks/a.sh",
@@ -89,6 +90,8 @@ mod tests {
             "/w/h/k.sh",
             "/w/h/l",
             "/w/m.mjs",
+            "/w/n.sh",
+            "/w/o.sh",
         ] {
             assert!(found.iter().any(|one| one == path), "{path}: {found:?}");
         }

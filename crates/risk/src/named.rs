@@ -9,8 +9,19 @@ use crate::shell::{self, Simple, Word};
 const MAX_NAMED: usize = 64;
 /// Programs that run nothing of the files they are given.
 const LOOKERS: &[&str] = &[
-    "[", "cd", "cmp", "diff", "du", "echo", "exit", "file", "git", "grep", "ls", "mkdir", "printf", "return",
-    "rg", "rm", "rmdir", "stat", "test", "touch", "wc",
+    "[", "cd", "cmp", "diff", "du", "echo", "exit", "file", "grep", "ls", "mkdir", "printf", "return", "rm",
+    "rmdir", "stat", "test", "touch", "wc",
+];
+/// What git does without running anything of what it is given; `bisect run` and `rebase --exec` do.
+const LOOKS_OF_GIT: &[&str] = &[
+    "add",
+    "commit",
+    "diff",
+    "log",
+    "ls-files",
+    "rev-parse",
+    "show",
+    "status",
 ];
 
 /// The paths that a command for the shell names, from the root, as far as they are known before it runs. The shell stands in
@@ -28,7 +39,7 @@ pub fn named_paths(command: &str, directory: &str) -> Vec<String> {
 /// The same of those alone that it may run: not what it only looks at, and not what it writes.
 pub fn paths_to_run(command: &str, directory: &str) -> Vec<String> {
     paths(command, directory, |command| {
-        let given = arguments(command).filter(|_| !LOOKERS.contains(&command.verb()));
+        let given = arguments(command).filter(|_| !only_looks(command));
         let read = command.redirects.iter().filter(|redirect| !redirect.writes);
         let read = read.map(|redirect| &redirect.target);
         let named = started(command).chain(given).chain(read);
@@ -40,9 +51,8 @@ fn paths(command: &str, directory: &str, named: impl Fn(&Simple) -> Vec<&str>) -
     let script = shell::read(command, directory);
     let mut found = BTreeSet::new();
     for command in &script.commands {
-        let Some(directory) = &command.directory else {
-            continue;
-        };
+        // After a `cd` that leads nobody knows where it may as well be the one it was.
+        let directory = command.directory.as_deref().unwrap_or(directory);
         let named = named(command).into_iter().filter(|path| !path.is_empty());
         found.extend(named.map(|path| absolute(path, directory)));
     }
@@ -55,6 +65,16 @@ fn started(command: &Simple) -> impl Iterator<Item = &Word> {
     program
         .into_iter()
         .filter(|program| program.is_known() && program.text.contains('/'))
+}
+
+fn only_looks(command: &Simple) -> bool {
+    match command.verb() {
+        "git" => command
+            .words
+            .get(1)
+            .is_some_and(|word| LOOKS_OF_GIT.contains(&word.text.as_str())),
+        verb => LOOKERS.contains(&verb),
+    }
 }
 
 fn arguments(command: &Simple) -> impl Iterator<Item = &Word> {
