@@ -33,7 +33,9 @@ pub(super) struct Repositories<'a> {
     /// What can be written, so that something must be kept in it.
     changeable: Vec<&'a Path>,
     seen: BTreeSet<PathBuf>,
-    /// Entries of git's own directories that were read.
+    /// Directories of files whose submodules were looked for.
+    tops: BTreeSet<PathBuf>,
+    /// Entries of git's own directories that were read, and submodules that repositories name.
     entries: usize,
     guards: BTreeMap<PathBuf, Guard>,
 }
@@ -44,6 +46,7 @@ impl<'a> Repositories<'a> {
         Self {
             changeable: writable.chain([root]).collect(),
             seen: BTreeSet::new(),
+            tops: BTreeSet::new(),
             entries: 0,
             guards: BTreeMap::new(),
         }
@@ -60,6 +63,25 @@ impl<'a> Repositories<'a> {
 
     /// The repository whose files are in a directory, and its submodules.
     pub(super) fn add(&mut self, files: &Path) {
+        let mut waiting = VecDeque::from([files.to_owned()]);
+        while let Some(files) = waiting.pop_front() {
+            if self.is_full() || !self.tops.insert(files.clone()) || !self.add_top(&files) {
+                continue;
+            }
+            for submodule in values(&read(&files.join(".gitmodules")), "path") {
+                self.entries += 1;
+                if self.entries >= MAX_ENTRIES {
+                    break;
+                }
+                // The repository's own word: it must not lead out.
+                let place = files.join(submodule).canonicalize();
+                waiting.extend(place.ok().filter(|place| place.starts_with(&files)));
+            }
+        }
+    }
+
+    /// What git obeys where the files of one are; false if it is none.
+    fn add_top(&mut self, files: &Path) -> bool {
         let git = files.join(".git");
         match git.symlink_metadata() {
             Ok(data) if data.is_dir() => self.add_directory(&git),
@@ -72,18 +94,9 @@ impl<'a> Repositories<'a> {
                 }
                 self.guard(git, Guard::ReadOnly);
             }
-            _ => return,
+            _ => return false,
         }
-        for submodule in values(&read(&files.join(".gitmodules")), "path") {
-            // The repository's own word: it must not lead out, nor to where we were.
-            let place = files.join(submodule).canonicalize();
-            if let Some(place) = place
-                .ok()
-                .filter(|place| place.starts_with(files) && place != files)
-            {
-                self.add(&place);
-            }
-        }
+        true
     }
 
     /// A directory of git's.

@@ -329,6 +329,31 @@ fn whatever_an_agent_makes_of_gits_own_directories_the_next_sandbox_can_start() 
 }
 
 #[test]
+fn whatever_submodules_an_agent_names_the_next_sandbox_can_start() {
+    let root = place(&[(".git/HEAD", "")]);
+    let many: String = (0..1_200).map(|number| format!("path = m/{number}\n")).collect();
+    // Each names the next one many times over: without a memory the walk would never end.
+    let again = "path = d\n".repeat(1_000);
+    let mut deep = root.path().join("d");
+    for _ in 0..8 {
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join(".git"), "").unwrap();
+        fs::write(deep.join(".gitmodules"), &again).unwrap();
+        deep.push("d");
+    }
+    for number in 0..1_200 {
+        let module = root.path().join(format!("m/{number}"));
+        fs::create_dir_all(&module).unwrap();
+        fs::write(module.join(".git"), "").unwrap();
+    }
+    fs::write(root.path().join(".gitmodules"), format!("path = d\n{many}")).unwrap();
+    let kept = of_git(root.path());
+    assert!(kept.contains(&(".git/config".to_owned(), Guard::Placed(""))));
+    assert!(kept.contains(&("d/.git".to_owned(), Guard::ReadOnly)));
+    assert!(kept.len() < MAX_KEPT, "{}", kept.len());
+}
+
+#[test]
 fn what_starts_with_a_users_shells_is_kept_where_the_workspace_is_their_home() {
     let home = place(&[
         (".bashrc", ""),
