@@ -231,12 +231,7 @@ pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<
     for mode in [Mode::Act, Mode::Plan] {
         let directory = executor_directory(&settings.data_dir.value, id, mode)?;
         end_left_behind(&directory);
-        match remove_tree(&directory) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
-            }
-            _ => {}
-        }
+        remove_tree(&directory).with_context(|| format!("cannot remove {}", directory.display()))?;
     }
     remove_groups_left_behind();
     Ok(())

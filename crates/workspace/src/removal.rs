@@ -1,14 +1,12 @@
 //! Removing directories in which an agent could make whatever it liked.
 
 use std::ffi::CString;
-use std::fs::{Permissions, set_permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, openat, rmdir, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmod, fstat, openat, rmdir, unlinkat};
 use rustix::io::Errno;
 
 const OWNER_MAY_ALL: u32 = 0o700;
@@ -23,17 +21,21 @@ struct Level {
     waiting: Vec<CString>,
 }
 
-/// Removes a directory and all that is in it. No link is followed.
+/// Removes a directory and all that is in it, if it is there. No link is followed. What others remove meanwhile is removed.
 ///
 /// The standard library's way goes as deep into the stack as directories lie in each other, and an agent can bring down who
 /// takes it. And it stops at a directory that its owner cannot write to, of which Go's cache of modules is full.
 pub fn remove_tree(directory: &Path) -> io::Result<()> {
-    let mut here = open_wide(CWD, directory.as_os_str().as_bytes())?;
+    let Some(mut here) = unless_gone(open_wide(CWD, directory.as_os_str().as_bytes()))? else {
+        return Ok(());
+    };
     let mut waiting = remove_files(&here)?;
     let mut above: Vec<Level> = Vec::new();
     loop {
         if let Some(name) = waiting.pop() {
-            let inner = open_wide(&here, name.to_bytes())?;
+            let Some(inner) = unless_gone(open_wide(&here, name.to_bytes()))? else {
+                continue;
+            };
             let status = fstat(&here)?;
             above.push(Level {
                 device: status.st_dev,
@@ -49,22 +51,29 @@ pub fn remove_tree(directory: &Path) -> io::Result<()> {
             if (status.st_dev, status.st_ino) != (level.device, level.inode) {
                 return Err(io::Error::other("it was moved meanwhile"));
             }
-            unlinkat(&here, level.emptied, AtFlags::REMOVEDIR)?;
+            unless_gone(unlinkat(&here, level.emptied, AtFlags::REMOVEDIR))?;
             waiting = level.waiting;
         } else {
-            return Ok(rmdir(directory)?);
+            return unless_gone(rmdir(directory)).map(|_| ());
         }
     }
 }
 
+fn unless_gone<T>(done: Result<T, Errno>) -> io::Result<Option<T>> {
+    match done {
+        Err(Errno::NOENT) => Ok(None),
+        done => Ok(Some(done?)),
+    }
+}
+
 /// Opens a directory, for its owner too.
-fn open_wide(place: impl AsFd, name: &[u8]) -> io::Result<OwnedFd> {
+fn open_wide(place: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     let found = openat(place, name, OPENED | OFlags::PATH, Mode::empty())?;
     if fstat(&found)?.st_mode & OWNER_MAY_ALL != OWNER_MAY_ALL {
         let itself = format!("/proc/self/fd/{}", found.as_raw_fd());
-        set_permissions(itself, Permissions::from_mode(OWNER_MAY_ALL))?;
+        chmod(itself, Mode::RWXU)?;
     }
-    Ok(openat(found, ".", OPENED, Mode::empty())?)
+    openat(found, ".", OPENED, Mode::empty())
 }
 
 /// Removes what is no directory; gives what is.
@@ -78,6 +87,7 @@ fn remove_files(directory: &OwnedFd) -> io::Result<Vec<CString>> {
         }
         match unlinkat(directory, name, AtFlags::empty()) {
             Err(Errno::ISDIR) => directories.push(name.to_owned()),
+            Err(Errno::NOENT) => {}
             outcome => outcome?,
         }
     }
@@ -86,8 +96,8 @@ fn remove_files(directory: &OwnedFd) -> io::Result<Vec<CString>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::fs::{self, Permissions, set_permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use rustix::fs::mkdirat;
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
@@ -141,5 +151,24 @@ mod tests {
         removed.join().unwrap().unwrap();
         assert!(path("top").symlink_metadata().is_err());
         assert!(path("outside/file").exists());
+    }
+
+    #[test]
+    fn what_others_remove_meanwhile_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().join("top");
+        for number in 0..2_000 {
+            fs::create_dir_all(top.join(format!("{number}/inner"))).unwrap();
+            fs::write(top.join(format!("{number}/inner/file")), "").unwrap();
+        }
+        std::thread::scope(|scope| {
+            let remove = || scope.spawn(|| remove_tree(&top));
+            let both = [remove(), remove()];
+            for one in both {
+                one.join().unwrap().unwrap();
+            }
+        });
+        assert!(top.symlink_metadata().is_err());
+        remove_tree(&top).unwrap();
     }
 }

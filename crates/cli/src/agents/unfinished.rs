@@ -23,10 +23,7 @@ pub(super) async fn remove(
     workspace::remove(settings, record.id)?;
     if Copy::is_place_of(&record.workspace, record.id) {
         let name: WorkspaceName = record.workspace.parse()?;
-        match remove_tree(&name.root()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+        remove_tree(&name.root())?;
     }
     Ok(store.delete(record.id).await?)
 }
