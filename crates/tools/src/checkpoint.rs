@@ -227,6 +227,7 @@ impl Checkpoints {
         if last.is_none() {
             index.last = None; // so that a tree that is lost is kept again
         }
+        self.objects.forget_failures();
         Ok(Kept {
             index,
             last: last.unwrap_or_default(),

@@ -63,9 +63,14 @@ impl Objects {
         self.rows.put(hash, bytes)
     }
 
-    /// Makes what was put last.
+    /// Makes what was put last. Fails if something could not be read meanwhile, so that nobody goes by its absence.
     pub(super) fn commit(&self) -> io::Result<()> {
         self.rows.commit()
+    }
+
+    /// For whoever looks anew at what is there, see [`Objects::commit`].
+    pub(super) fn forget_failures(&self) {
+        self.rows.forget_failures();
     }
 
     /// A content, if it is there and undamaged. Earlier versions kept small ones as files, too.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ const SCHEMA: &str = "PRAGMA auto_vacuum = full; PRAGMA journal_mode = truncate;
 pub(super) struct Rows {
     path: PathBuf,
     connection: Mutex<Option<Connection>>,
+    /// Something failed since the last [`Rows::commit`]: what was put may be gone, and what was not found may be there.
+    failed: AtomicBool,
 }
 
 impl Rows {
@@ -28,7 +31,13 @@ impl Rows {
         Self {
             path,
             connection: Mutex::new(None),
+            failed: AtomicBool::new(false),
         }
+    }
+
+    /// For whoever looks anew at what is there.
+    pub(super) fn forget_failures(&self) {
+        self.failed.store(false, Ordering::Relaxed);
     }
 
     /// Keeps a content; gives how many bytes that added. It is on the disk after [`Rows::commit`].
@@ -52,8 +61,14 @@ impl Rows {
         })
     }
 
-    /// Ends what [`Rows::put`] has begun.
+    /// Ends what [`Rows::put`] has begun. Fails if anything has failed since, also a content that was only looked for.
     pub(super) fn commit(&self) -> io::Result<()> {
+        if self.failed.swap(false, Ordering::Relaxed) {
+            *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            return Err(io::Error::other(
+                "contents that are kept cannot be read; try again",
+            ));
+        }
         self.with(|database| {
             if database.is_autocommit() {
                 return Ok(());
@@ -116,6 +131,7 @@ impl Rows {
             Ok(done)
         });
         done.map_err(|error| {
+            self.failed.store(true, Ordering::Relaxed);
             let code = error.sqlite_error_code();
             if matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
                 let _ = fs::rename(&self.path, self.path.with_extension("damaged")); // else it is told again
@@ -139,4 +155,27 @@ impl Rows {
 fn read(database: &Connection, hash: Hash) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut select = database.prepare_cached("SELECT bytes FROM contents WHERE hash = ?1")?;
     select.query_row([hash.bytes()], |row| row.get(0)).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_beside_a_failure_does_not_count_as_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("contents.sqlite");
+        let rows = Rows::new(path.clone());
+        let [known, new] = [b"known", b"a new"].map(|bytes| (Hash::of(bytes), bytes));
+        rows.put(known.0, known.1).unwrap();
+        rows.commit().unwrap();
+        fs::write(&path, "not what it was").unwrap();
+        assert_eq!(rows.get(known.0), None);
+        rows.put(new.0, new.1).unwrap();
+        rows.commit().unwrap_err();
+        assert_eq!(rows.get(new.0), None);
+        rows.put(new.0, new.1).unwrap();
+        rows.commit().unwrap();
+        assert_eq!(rows.get(new.0).as_deref(), Some(&new.1[..]));
+    }
 }
