@@ -150,7 +150,7 @@ impl Cluster {
                     return Ok(response);
                 }
                 status => {
-                    let body = response.text().await.unwrap_or_default();
+                    let body = deft_net::reason(response).await;
                     return Err(refusal(what, status.as_u16(), &body));
                 }
             }

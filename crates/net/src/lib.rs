@@ -1,4 +1,5 @@
-//! How we reach servers: which certificates are trusted, and a client that takes our secrets nowhere else.
+//! How we reach servers: which certificates are trusted, a client that takes our secrets nowhere else, which addresses may
+//! be asked, and how much of an answer is read.
 //!
 //! It knows nothing of what is asked or answered. Begin reading at [`tls`].
 
@@ -16,7 +17,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use url::{Host, Url};
 
-pub use body::body;
+pub use body::{body, reason};
 pub use guard::{Guard, admits, is_private_name};
 
 /// How long to wait for a connection, unless somebody says otherwise.

@@ -141,7 +141,7 @@ impl Http {
         if status == StatusCode::UNAUTHORIZED {
             return Err(self.denied());
         }
-        let body = response.text().await.unwrap_or_default();
+        let body = deft_net::reason(response).await;
         let told: Value = serde_json::from_str(&body).unwrap_or_default();
         // What went wrong inside a server is not in its `detail`.
         let reason = told["exception"].as_str().or(told["detail"].as_str());

@@ -185,15 +185,12 @@ impl ChatGptIssuer {
             .map_err(|error| unreachable(&error))?;
         let client = deft_net::client(self.ca_file.as_deref(), &url).map_err(|error| unreachable(&error))?;
         let request = sent.put_into(client.post(url)).timeout(TIME_LIMIT);
-        let mut answer = request.send().await.map_err(|error| unreachable(&error))?;
-        let mut body = Vec::new();
-        while let Some(bytes) = answer.chunk().await.map_err(|error| unreachable(&error))? {
-            if body.len() + bytes.len() > MAX_ANSWER {
-                return Err(LoginError::Unreachable("it says too much".to_owned()));
-            }
-            body.extend_from_slice(&bytes);
-        }
-        Ok((answer.status(), body))
+        let answer = request.send().await.map_err(|error| unreachable(&error))?;
+        let status = answer.status();
+        let body = deft_net::body(answer, MAX_ANSWER).await;
+        let body = body.map_err(|error| unreachable(&error))?;
+        let too_much = || LoginError::Unreachable("it says too much".to_owned());
+        Ok((status, body.ok_or_else(too_much)?))
     }
 }
 

@@ -110,7 +110,7 @@ impl Fetcher {
     }
 }
 
-async fn read(mut response: Response) -> Result<String, FetchError> {
+async fn read(response: Response) -> Result<String, FetchError> {
     if !response.status().is_success() {
         return Err(FetchError::Status(response.status().as_u16()));
     }
@@ -126,13 +126,9 @@ async fn read(mut response: Response) -> Result<String, FetchError> {
     if !KINDS.contains(&kind.as_str()) {
         return Err(FetchError::NoImage);
     }
-    let mut bytes = Vec::new();
-    while let Some(more) = response.chunk().await.map_err(|error| refusal(&error))? {
-        bytes.extend_from_slice(&more);
-        if bytes.len() > MAX_IMAGE_BYTES {
-            return Err(FetchError::TooLarge);
-        }
-    }
+    let bytes = deft_net::body(response, MAX_IMAGE_BYTES).await;
+    let bytes = bytes.map_err(|error| refusal(&error))?;
+    let bytes = bytes.ok_or(FetchError::TooLarge)?;
     Ok(format!("data:{kind};base64,{}", STANDARD.encode(bytes)))
 }
 
