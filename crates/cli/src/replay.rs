@@ -117,7 +117,7 @@ async fn try_again(
         id,
         created_at: RealWorld.now(),
         workspace: source.workspace.clone(),
-        settings: serde_json::Value::Null,
+        settings: compose::budget::copied(store.as_ref(), source.id).await?,
         owner: source.owner,
     };
     let fork = Fork {

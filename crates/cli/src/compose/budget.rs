@@ -33,6 +33,14 @@ pub(crate) async fn keep(
     Ok(())
 }
 
+/// The settings that a copy of a conversation begins with: its limits.
+pub(crate) async fn copied(store: &dyn Store, source: ConversationId) -> anyhow::Result<Value> {
+    let stored = store.settings(source).await?.unwrap_or_default();
+    let limits = stored.get(BUDGET).cloned();
+    let settings = limits.map(|limits| (BUDGET.to_owned(), limits));
+    Ok(Value::Object(settings.into_iter().collect()))
+}
+
 /// A flag or a variable is a word about this conversation; a file is one about all of them.
 fn keep_one<T: Serialize + DeserializeOwned + Copy>(
     budget: &mut Map<String, Value>,

@@ -65,6 +65,36 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
 }
 
 #[test]
+fn what_is_tried_again_may_cost_no_more_than_the_original() {
+    let home = Home::new();
+    let first = home.run(&[
+        "run",
+        "-t",
+        "do it",
+        "--model",
+        &home.script(WORK),
+        "--max-cost",
+        "0.5",
+    ]);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    let original = id(&conversations(&home)[0]);
+    let dear = WORK.replace("- tool_calls", "- cost: 0.4\n  tool_calls");
+    let model = home.script(&format!("{dear}- text: more\n"));
+    let tried = home.run(&["replay", &original, "--from", "1", "--model", &model]);
+    assert!(
+        stderr(&tried).contains("budget") || stdout(&tried).contains("budget"),
+        "{}{}",
+        stdout(&tried),
+        stderr(&tried)
+    );
+    let spent: Vec<_> = conversations(&home)
+        .iter()
+        .map(|one| one["cost"].clone())
+        .collect();
+    assert!(spent.len() == 2, "{spent:?}");
+}
+
+#[test]
 fn a_whole_conversation_that_was_recorded_is_played_again_without_its_model() {
     let home = Home::new();
     let cassette = home.root.path().join("run.jsonl").display().to_string();
