@@ -643,8 +643,12 @@ async fn what_can_be_changed_or_read_outside_without_namespaces_is_told() {
         let inside = place.open(tier, Network::Off).await;
         inside.run(&format!("chmod 4777 {}", file.display())).await;
         let read = inside
-            .run(&format!("timeout 2 head -n 1 $(cat {})", name.display()))
+            .run(&format!(
+                "echo looks; timeout 2 head -n 1 $(cat {})",
+                name.display()
+            ))
             .await;
+        assert!(read.contains("looks"), "{tier:?}: {read}");
         inside.close().await;
         terminal.kill().unwrap();
         terminal.wait().unwrap();

@@ -209,7 +209,14 @@ async fn each_refusal_of_a_server_says_what_to_do() {
     std::fs::create_dir(elsewhere.work()).unwrap();
     let somebody = Home::new();
     let their_home = somebody.root.path().display().to_string();
-    let strict = Served::start(&elsewhere, &[("SESSION_API_KEY", KEY), ("HOME", &their_home)]);
+    let strict = Served::start(
+        &elsewhere,
+        &[
+            ("SESSION_API_KEY", KEY),
+            ("HOME", &their_home),
+            ("TMPDIR", &their_home),
+        ],
+    );
     let strict = workspace(server(&strict), Way::Commands, &elsewhere.work());
     let refused = strict.open().await.err().unwrap().to_string();
     assert!(
