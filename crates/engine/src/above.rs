@@ -4,6 +4,7 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use deft_llm::Model;
+use deft_risk::Site;
 use deft_types::ActionEvent;
 use deft_workspace::egress::HostQuestions;
 use tokio::sync::mpsc;
@@ -112,14 +113,14 @@ impl Above {
     }
 
     /// Whether an action would have had to wait here or further above.
-    pub(crate) fn asks_for(&self, action: &ActionEvent, directory: &str, judged: Option<&Verdict>) -> bool {
+    pub(crate) fn asks_for(&self, action: &ActionEvent, site: Site<'_>, judged: Option<&Verdict>) -> bool {
         let asks_here = {
             let safety = &self.handed().safety;
-            let verdict = risk::verdict(safety.analyzer.as_ref(), action, directory, judged);
+            let verdict = risk::verdict(safety.analyzer.as_ref(), action, site, judged);
             safety.policy.asks_for(verdict.risk)
         };
         let above = self.0.above.as_ref();
-        asks_here || above.is_some_and(|above| above.asks_for(action, directory, judged))
+        asks_here || above.is_some_and(|above| above.asks_for(action, site, judged))
     }
 
     /// Whether anybody judges actions here or further above.

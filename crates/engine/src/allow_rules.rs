@@ -1,6 +1,6 @@
 //! Commands that a person has allowed once and for all: in one conversation, or in all of a project.
 
-use deft_risk::{AllowRule, allows};
+use deft_risk::{AllowRule, Site, allows};
 use deft_store::{Store, StoreError};
 use deft_types::{ActionEvent, ConversationId};
 use serde::{Deserialize, Serialize};
@@ -65,10 +65,10 @@ pub(crate) fn listed(conversation: &[String], project: &[String]) -> Vec<Allowed
 pub(crate) fn cover<'a>(
     rules: impl Iterator<Item = &'a String>,
     action: &ActionEvent,
-    directory: &str,
+    site: Site<'_>,
 ) -> bool {
     let rules: Vec<_> = rules.filter_map(|rule| AllowRule::parse(rule).ok()).collect();
-    !rules.is_empty() && allows(&rules, action, directory)
+    !rules.is_empty() && allows(&rules, action, site)
 }
 
 /// The rules of the project that a conversation works in.

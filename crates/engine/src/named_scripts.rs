@@ -75,6 +75,7 @@ mod tests {
         let text = r#"{"Stop": [{"hooks": [
             {"command": "sh ./checks/a.sh --all && \"$OPENHANDS_PROJECT_DIR/b c.sh\""},
             {"command": "python3 /w/d.py >out.txt; ../../etc/e; /usr/bin/f"},
+            {"command": "BASH_ENV=./p.sh python3 -c \"exec(open('o.py').read())\""},
             {"command": "cd h && timeout 5 ./i.sh && lint --config=j.js && bash -c '. k.sh' < l"}]}],
             "mcpServers": {"near": {"command": "node", "args": ["/w/g.mjs"]}, "in a shell":
             {"command": "sh", "args": ["-c", "node --inspect ./m.mjs"]}}, "PreToolUse": [{"hooks": [
@@ -92,6 +93,8 @@ mod tests {
             "/w/m.mjs",
             "/w/n.sh",
             "/w/o.sh",
+            "/w/o.py",
+            "/w/p.sh",
         ] {
             assert!(found.iter().any(|one| one == path), "{path}: {found:?}");
         }

@@ -1,6 +1,6 @@
 //! Judges actions before they run.
 
-use deft_risk::RuleSet;
+use deft_risk::{RuleSet, Site};
 use deft_types::{ActionEvent, SecurityAnalyzer, SecurityRisk};
 
 /// What somebody thinks of an action.
@@ -36,26 +36,26 @@ pub(crate) fn asks_judge(analyzer: &SecurityAnalyzer) -> bool {
 pub(crate) fn verdict(
     analyzer: Option<&SecurityAnalyzer>,
     action: &ActionEvent,
-    directory: &str,
+    site: Site<'_>,
     judged: Option<&Verdict>,
 ) -> Verdict {
     let unknown = || Verdict {
         risk: SecurityRisk::Unknown,
         reason: None,
     };
-    analyzer.map_or_else(unknown, |analyzer| judge(analyzer, action, directory, judged))
+    analyzer.map_or_else(unknown, |analyzer| judge(analyzer, action, site, judged))
 }
 
-/// Judges an action of tools that work in `directory`. Whoever cannot do that counts as having found the worst.
+/// Judges an action. Whoever cannot do that counts as having found the worst.
 /// `judged` is what another model found, if it was asked.
 pub(crate) fn judge(
     analyzer: &SecurityAnalyzer,
     action: &ActionEvent,
-    directory: &str,
+    site: Site<'_>,
     judged: Option<&Verdict>,
 ) -> Verdict {
     let by_rules = |rules: RuleSet| {
-        let verdict = rules.assess(action, directory);
+        let verdict = rules.assess(action, site);
         Verdict {
             risk: verdict.risk,
             reason: verdict
@@ -78,7 +78,7 @@ pub(crate) fn judge(
             analyzers,
             propagate_unknown,
         } => {
-            let of = |analyzer| judge(analyzer, action, directory, judged);
+            let of = |analyzer| judge(analyzer, action, site, judged);
             let verdicts: Vec<_> = analyzers.iter().map(of).collect();
             highest(verdicts, *propagate_unknown)
         }
@@ -122,7 +122,7 @@ mod tests {
             analyzers: vec![SecurityAnalyzer::Model, rules],
             propagate_unknown: false,
         };
-        let verdict = judge(&both, &action, "/work", None);
+        let verdict = judge(&both, &action, "/work".into(), None);
         assert_eq!(verdict.risk, SecurityRisk::High);
         assert!(
             verdict
@@ -130,7 +130,7 @@ mod tests {
                 .is_some_and(|reason| reason.ends_with("[catastrophic-delete]"))
         );
         assert_eq!(
-            judge(&SecurityAnalyzer::Model, &action, "/work", None).risk,
+            judge(&SecurityAnalyzer::Model, &action, "/work".into(), None).risk,
             SecurityRisk::Low
         );
     }

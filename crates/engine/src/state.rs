@@ -105,6 +105,8 @@ pub struct State {
     pub(crate) open_calls: Vec<OpenCall>,
     /// The executor that calls go to.
     pub(crate) executor: Option<Uuid>,
+    /// Where the shell of that one stood last, as it calls the place.
+    pub(crate) shell_directory: Option<String>,
     /// What the agent did since the user said something.
     pub(crate) recent: Recent,
 }
@@ -205,6 +207,11 @@ impl State {
                     && task.task_id != NOBODY
                 {
                     self.tasks.insert(task.task_id.clone(), task.subagent.clone());
+                }
+                if let Observation::Terminal(seen) = &result.observation
+                    && seen.metadata.working_dir.is_some()
+                {
+                    self.shell_directory.clone_from(&seen.metadata.working_dir);
                 }
                 self.recent.result(&event.body);
                 self.close_call(|call| call.id == result.action_id);

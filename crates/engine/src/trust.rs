@@ -230,8 +230,9 @@ pub(crate) fn skill_may_run(
         Origin::User => true,
         Origin::Client => false,
         Origin::Project => {
-            let mut its = provided.iter().filter(is_its);
-            its.any(|one| decisions.allow(&one.fingerprint))
+            let mut its = provided.iter().filter(is_its).peekable();
+            // A file elsewhere may be called alike: what is agreed to of one is not agreed to of the other.
+            its.peek().is_some() && its.all(|one| decisions.allow(&one.fingerprint))
         }
     }
 }
@@ -276,4 +277,32 @@ fn fingerprint(kind: ProvidedKind, path: &str, text: &str, scripts: &[(String, S
     let whole = json!(whole).to_string();
     let digest = digest(&SHA256, whole.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_of_the_repository_above_runs_nothing_for_one_that_is_called_like_it() {
+        let skill = |path: &str| Skill {
+            origin: Origin::Project,
+            path: path.to_owned(),
+            ..deft_skills::sent(&json!({"name": "ship", "content": "!`make`"})).unwrap()
+        };
+        let provided = |fingerprint: &str| Provided {
+            kind: ProvidedKind::Skill,
+            path: "repo/skills/ship.md".to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            scripts: Vec::new(),
+        };
+        let agreed = Decisions(BTreeMap::from([("1".to_owned(), Decision::Allow)]));
+        let may_run = |provided: &[Provided]| {
+            let paths = ["/repo/skills/ship.md", "/repo/sub/repo/skills/ship.md"];
+            paths.map(|path| skill_may_run(&skill(path), provided, &agreed, "/repo/sub"))
+        };
+        assert_eq!(may_run(&[provided("1")]), [true, true]);
+        assert_eq!(may_run(&[provided("1"), provided("2")]), [false, false]);
+        assert_eq!(may_run(&[]), [false, false]);
+    }
 }

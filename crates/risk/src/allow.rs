@@ -5,6 +5,7 @@ mod extras;
 use deft_types::{Action, ActionEvent, SecurityRisk};
 
 use crate::assess::risk_of;
+use crate::place::Site;
 use crate::shell::{self, Origin, Script, Simple, Word, is_wrapper, runs_others};
 use crate::visible::deceives;
 
@@ -46,6 +47,7 @@ impl AllowRule {
             unclear,
             unseen,
             fork_bomb,
+            directory: _,
         } = shell::read(text, "/");
         let Some(first) = commands.first().filter(|command| !command.words.is_empty()) else {
             return Err(BadAllowRule::Empty);
@@ -93,9 +95,10 @@ impl AllowRule {
     }
 }
 
-/// Whether rules cover every command of an action that works in `workspace`, and it is not worse than what they name. Only a
-/// command for the terminal can be covered.
-pub fn allows(rules: &[AllowRule], action: &ActionEvent, workspace: &str) -> bool {
+/// Whether rules cover every command of an action, and it is not worse where it is given than what they name is in the
+/// workspace. Only a command for the terminal can be covered.
+pub fn allows<'a>(rules: &[AllowRule], action: &ActionEvent, site: impl Into<Site<'a>>) -> bool {
+    let site = site.into();
     let Some(Action::Terminal(terminal)) = &action.action else {
         return false;
     };
@@ -109,13 +112,15 @@ pub fn allows(rules: &[AllowRule], action: &ActionEvent, workspace: &str) -> boo
     let mut worst_named = SecurityRisk::Unknown; // the least of them in order
     for command in &script.commands {
         let covering = rules.iter().filter(|rule| rule.covers(command));
-        let named = covering.map(|rule| risk_of(&rule.text, workspace)).max();
+        let named = covering
+            .map(|rule| risk_of(&rule.text, site.workspace.into()))
+            .max();
         match named.filter(|_| is_plain(command)) {
             Some(named) => worst_named = worst_named.max(named),
             None => return false,
         }
     }
-    risk_of(&terminal.command, workspace) <= worst_named
+    risk_of(&terminal.command, site) <= worst_named
 }
 
 /// Whether all its words are as they are written: no substitution, no variable; and no text is fed to it or run by it.

@@ -4,6 +4,7 @@ use deft_types::SecurityRisk::{High, Medium, Unknown};
 use deft_types::{Action, ActionEvent, EditorCommand, Extra, SecurityRisk, text_of};
 use serde_json::Value;
 
+use crate::place::Site;
 use crate::shell;
 use crate::verdict::{Finding, Strength, Verdict};
 use crate::visible::{deceives, visible};
@@ -23,23 +24,23 @@ pub enum RuleSet {
     Rails,
 }
 
-/// Judges an action by all rules. `workspace` is the directory that the tools work in.
-pub fn assess(action: &ActionEvent, workspace: &str) -> Verdict {
-    RuleSet::Patterns.assess(action, workspace)
+/// Judges an action by all rules.
+pub fn assess<'a>(action: &ActionEvent, site: impl Into<Site<'a>>) -> Verdict {
+    RuleSet::Patterns.assess(action, site)
 }
 
 impl RuleSet {
     /// Judges an action by these rules.
-    pub fn assess(self, action: &ActionEvent, workspace: &str) -> Verdict {
+    pub fn assess<'a>(self, action: &ActionEvent, site: impl Into<Site<'a>>) -> Verdict {
         let counts = |finding: &Finding| self == Self::Patterns || finding.strength == Strength::Rail;
-        let found = findings(action, workspace).into_iter().filter(counts);
+        let found = findings(action, site.into()).into_iter().filter(counts);
         found
             .map(|finding| finding.verdict)
             .fold(Verdict::harmless(), Verdict::or_worse)
     }
 }
 
-fn findings(event: &ActionEvent, workspace: &str) -> Vec<Finding> {
+fn findings(event: &ActionEvent, site: Site<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let thought = text_of(&event.thought);
     let said = [thought.as_str(), event.summary.as_deref().unwrap_or_default()];
@@ -47,13 +48,14 @@ fn findings(event: &ActionEvent, workspace: &str) -> Vec<Finding> {
     let Some(action) = &event.action else {
         return found;
     };
-    found.extend(by_tool(action, &event.tool_name, workspace));
+    found.extend(by_tool(action, &event.tool_name, site));
     found
 }
 
-fn by_tool(action: &Action, tool: &str, workspace: &str) -> Vec<Finding> {
+fn by_tool(action: &Action, tool: &str, site: Site<'_>) -> Vec<Finding> {
+    let workspace = site.workspace;
     match action {
-        Action::Terminal(terminal) => command(&terminal.command, workspace),
+        Action::Terminal(terminal) => command(&terminal.command, site),
         Action::FileEditor(edit) => edited(edit.command, &edit.path, workspace),
         Action::PlanningFileEditor(edit) => edited(edit.command, &edit.path, workspace),
         Action::Edit(edit) => files::write(&edit.file_path, workspace),
@@ -102,17 +104,17 @@ fn by_tool(action: &Action, tool: &str, workspace: &str) -> Vec<Finding> {
 }
 
 /// What all rules make of a command for the shell.
-pub(crate) fn risk_of(text: &str, workspace: &str) -> SecurityRisk {
-    let found = command(text, workspace).into_iter();
+pub(crate) fn risk_of(text: &str, site: Site<'_>) -> SecurityRisk {
+    let found = command(text, site).into_iter();
     let worst = found
         .map(|finding| finding.verdict)
         .fold(Verdict::harmless(), Verdict::or_worse);
     worst.risk
 }
 
-fn command(text: &str, workspace: &str) -> Vec<Finding> {
-    let script = shell::read(&visible(text), workspace);
-    let mut found = rules::judge(&script, workspace);
+fn command(text: &str, site: Site<'_>) -> Vec<Finding> {
+    let script = shell::read(&visible(text), site);
+    let mut found = rules::judge(&script, site.workspace);
     found.extend(prose::judge(std::iter::once(text)));
     if deceives(text) {
         let reason = "It holds characters that cannot be seen or that turn the order of others around.";
@@ -159,7 +161,7 @@ fn arguments(fields: &Extra, workspace: &str) -> Vec<Finding> {
     let mut found: Vec<_> = strings
         .commands
         .iter()
-        .flat_map(|text| command(text, workspace))
+        .flat_map(|text| command(text, workspace.into()))
         .collect();
     found.extend(prose::judge(
         strings.commands.iter().chain(&strings.others).copied(),

@@ -21,5 +21,6 @@ mod visible;
 
 pub use allow::{AllowRule, BadAllowRule, allows};
 pub use assess::{RuleSet, assess};
-pub use named::{named_paths, paths_to_run};
+pub use named::{directory_behind, named_paths, paths_to_run};
+pub use place::Site;
 pub use verdict::Verdict;

@@ -1,8 +1,8 @@
-//! The files that a command names.
+//! The files that a command names, and where it leads.
 
 use std::collections::BTreeSet;
 
-use crate::place::absolute;
+use crate::place::{Site, absolute};
 use crate::shell::{self, Simple, Word};
 
 /// Files of one command that are told.
@@ -24,6 +24,14 @@ const LOOKS_OF_GIT: &[&str] = &[
     "status",
 ];
 
+/// What stands around a path in a program that is an argument: `require('./a.js')`.
+const QUOTES: &[char] = &['"', '\''];
+
+/// Where the shell stands behind a command; none where that shows only when it runs.
+pub fn directory_behind(command: &str, site: Site<'_>) -> Option<String> {
+    shell::read(command, site).directory
+}
+
 /// The paths that a command for the shell names, from the root, as far as they are known before it runs. The shell stands in
 /// `directory`. Other words than paths may be among them, such as a pattern to search for.
 pub fn named_paths(command: &str, directory: &str) -> Vec<String> {
@@ -42,8 +50,10 @@ pub fn paths_to_run(command: &str, directory: &str) -> Vec<String> {
         let given = arguments(command).filter(|_| !only_looks(command));
         let read = command.redirects.iter().filter(|redirect| !redirect.writes);
         let read = read.map(|redirect| &redirect.target);
-        let named = started(command).chain(given).chain(read);
-        named.map(|word| without_option(&word.text)).collect()
+        let set = command.assignments.iter().map(|(_, value)| value);
+        let named = started(command).chain(given).chain(read).chain(set);
+        let words = named.map(|word| without_option(&word.text));
+        words.flat_map(|word| word.split(QUOTES)).collect()
     })
 }
 

@@ -1,5 +1,24 @@
 //! What kind of place a path names. By its letters only: nothing here looks at a disk.
 
+/// Where a command for the shell is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site<'a> {
+    /// The directory that tools work in.
+    pub workspace: &'a str,
+    /// The one that the shell stands in, from the root.
+    pub directory: &'a str,
+}
+
+/// In the workspace itself.
+impl<'a> From<&'a str> for Site<'a> {
+    fn from(workspace: &'a str) -> Self {
+        Self {
+            workspace,
+            directory: workspace,
+        }
+    }
+}
+
 /// What kind of place it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

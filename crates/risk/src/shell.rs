@@ -23,7 +23,7 @@ pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, obey
 pub(crate) use self::printed::printed;
 pub(crate) use self::word::{is_decoder, is_fetcher};
 use self::written::Written;
-use crate::place;
+use crate::place::{self, Site};
 
 /// Text that is parsed at once. The rest of a longer one is parsed by itself.
 const PIECE: usize = 64 * 1024;
@@ -42,6 +42,8 @@ const MAX_PASSES: usize = 3;
 /// How long text is parsed. A text of everyday size takes milliseconds; there are some that take the parser for ever,
 /// and those are read in the plain way alone.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// What runs a command in the shell itself, and not in a process of its own.
+const STAYING: &[&str] = &["eval", "source", ".", "builtin", "command"];
 
 /// The programs that a text would start, and what could not be made out.
 #[derive(Debug, Default)]
@@ -53,6 +55,8 @@ pub(crate) struct Script {
     pub(crate) unseen: bool,
     /// A function starts itself over and over.
     pub(crate) fork_bomb: bool,
+    /// Where the shell stands behind it; none where that is not known.
+    pub(crate) directory: Option<String>,
 }
 
 /// One program with its arguments.
@@ -120,20 +124,27 @@ impl Simple {
 }
 
 /// Reads a command line.
-pub(crate) fn read(text: &str, workspace: &str) -> Script {
+pub(crate) fn read<'a>(text: &str, site: impl Into<Site<'a>>) -> Script {
+    let site = site.into();
+    let mut reader = read_again(text, site);
+    reader.script.directory = reader.directory;
+    reader.script
+}
+
+fn read_again<'a>(text: &str, site: Site<'a>) -> Reader<'a> {
     let deadline = Instant::now() + PATIENCE;
-    let mut reader = Reader::new(Vec::new(), workspace, deadline);
+    let mut reader = Reader::new(Vec::new(), site, deadline);
     reader.read(text);
     // What is written may have been run before, in a function or a loop; and what is run may write.
     for _ in 0..MAX_PASSES {
         if !reader.found_files() {
-            return reader.script;
+            return reader;
         }
-        reader = Reader::new(reader.written, workspace, deadline);
+        reader = Reader::new(reader.written, site, deadline);
         reader.read(text);
     }
     reader.script.unseen |= reader.found_files();
-    reader.script
+    reader
 }
 
 struct Reader<'a> {
@@ -157,15 +168,16 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(written: Vec<Written>, workspace: &'a str, deadline: Instant) -> Self {
+    fn new(written: Vec<Written>, site: Site<'a>, deadline: Instant) -> Self {
+        let Site { workspace, directory } = site;
         Self {
             script: Script::default(),
             variables: HashMap::from([
                 ("HOME".to_owned(), Word::from(place::home(workspace))),
-                ("PWD".to_owned(), Word::from(workspace.to_owned())),
+                ("PWD".to_owned(), Word::from(directory.to_owned())),
             ]),
             separators: String::new(),
-            directory: Some(workspace.to_owned()),
+            directory: Some(directory.to_owned()),
             workspace,
             nesting: 0,
             text_left: MAX_TEXT,
@@ -244,7 +256,12 @@ impl<'a> Reader<'a> {
         self.feed_written(&mut command);
         self.remember_written(&command);
         self.script.commands.push(command.clone());
-        self.nested(|reader| reader.add_inner(&command));
+        let is_here = STAYING.contains(&command.verb());
+        if is_here {
+            self.nested(|reader| reader.add_inner(&command));
+        } else {
+            self.apart(|reader| reader.nested(|reader| reader.add_inner(&command)));
+        }
         self.forget_read(&command);
         if let Some(split) = self.split_otherwise(&command) {
             self.add(split);
@@ -311,6 +328,14 @@ impl<'a> Reader<'a> {
             is_inner: true,
             ..command.clone()
         })
+    }
+
+    /// Does what a shell of its own does: where that goes the outer one does not.
+    fn apart<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        let directory = self.directory.clone();
+        let done = what(self);
+        self.directory = directory;
+        done
     }
 
     /// Goes one level down, unless that is too deep.

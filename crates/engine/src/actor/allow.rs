@@ -1,6 +1,6 @@
 //! Commands that need not be asked for again.
 
-use deft_risk::AllowRule;
+use deft_risk::{AllowRule, Site};
 use deft_types::{ActionEvent, Extra, SecurityAnalyzer, SecurityRisk, Source};
 use serde_json::json;
 
@@ -14,12 +14,12 @@ use crate::turn::Draft;
 
 impl Actor {
     /// Whether a person has allowed an action before. What the rails hold for a catastrophe is asked for all the same.
-    pub(super) fn is_allowed(&self, action: &ActionEvent) -> bool {
+    pub(super) fn is_allowed(&self, action: &ActionEvent, site: Site<'_>) -> bool {
         let above = self.above.as_ref().map(Above::allow_rules).unwrap_or_default();
         let own = self.state.allow_rules.iter().chain(&self.project_rules.rules);
-        cover(own.chain(&above), action, &self.directory) && {
+        cover(own.chain(&above), action, site) && {
             let rails = SecurityAnalyzer::PolicyRail(Extra::new());
-            risk::judge(&rails, action, &self.directory, None).risk < SecurityRisk::High
+            risk::judge(&rails, action, site, None).risk < SecurityRisk::High
         }
     }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use deft_llm::Model;
+use deft_risk::{Site, directory_behind};
 use deft_store::StoreError;
 use deft_types::{
-    ActionEvent, ActionId, ConfirmationPolicy, EventBody, Extra, SecurityAnalysisEvent, SecurityAnalyzer,
-    SecurityRisk, Source, UserRejectObservation,
+    Action, ActionEvent, ActionId, ConfirmationPolicy, EventBody, Extra, SecurityAnalysisEvent,
+    SecurityAnalyzer, SecurityRisk, Source, UserRejectObservation,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -82,14 +83,18 @@ impl Actor {
         if actions.is_empty() || harmless {
             return Vec::new();
         }
-        let verdicts: Vec<_> = actions
-            .iter()
-            .map(|(id, action, judged)| (id.clone(), self.verdict(action, *judged)))
-            .collect();
-        let waits = actions
-            .iter()
-            .zip(&verdicts)
-            .any(|((_, action, judged), (_, verdict))| self.asks_for(action, verdict, *judged));
+        let (mut verdicts, mut waits) = (Vec::new(), false);
+        let mut directory = self.shell_directory();
+        let mut actions = actions.into_iter().peekable();
+        while let Some((id, action, judged)) = actions.next() {
+            let site = self.site(&directory);
+            let verdict = self.verdict(action, site, judged);
+            waits |= self.asks_for(action, site, &verdict, judged);
+            verdicts.push((id, verdict));
+            if actions.peek().is_some() {
+                directory = behind_command(action, site);
+            }
+        }
         let mut behind = Vec::new();
         if let Some(analyzer) = self.analyzer() {
             behind.push(Draft::new(
@@ -110,18 +115,51 @@ impl Actor {
 
     /// Whether an action must wait for a person's word.
     pub(super) fn must_wait(&self, action: &ActionEvent) -> bool {
-        self.asks_for(action, &self.verdict(action, None), None)
+        let directory = self.shell_directory();
+        let site = self.site(&directory);
+        self.asks_for(action, site, &self.verdict(action, site, None), None)
     }
 
     /// Also what would have had to wait above: to give a task is no way round a policy.
-    fn asks_for(&self, action: &ActionEvent, verdict: &Verdict, judged: Option<&Verdict>) -> bool {
+    fn asks_for(
+        &self,
+        action: &ActionEvent,
+        site: Site<'_>,
+        verdict: &Verdict,
+        judged: Option<&Verdict>,
+    ) -> bool {
         let above = self.above.as_ref();
-        let asks_above = || above.is_some_and(|above| above.asks_for(action, &self.directory, judged));
-        (self.policy().asks_for(verdict.risk) || asks_above()) && !self.is_allowed(action)
+        let asks_above = || above.is_some_and(|above| above.asks_for(action, site, judged));
+        (self.policy().asks_for(verdict.risk) || asks_above()) && !self.is_allowed(action, site)
     }
 
-    fn verdict(&self, action: &ActionEvent, judged: Option<&Verdict>) -> Verdict {
-        risk::verdict(self.analyzer(), action, &self.directory, judged)
+    fn verdict(&self, action: &ActionEvent, site: Site<'_>, judged: Option<&Verdict>) -> Verdict {
+        risk::verdict(self.analyzer(), action, site, judged)
+    }
+
+    fn site<'a>(&'a self, directory: &'a str) -> Site<'a> {
+        Site {
+            workspace: &self.directory,
+            directory,
+        }
+    }
+
+    /// Where the agent's shell stands, by the name that we have for the workspace.
+    fn shell_directory(&self) -> String {
+        let stands = self.state.shell_directory.as_deref();
+        let client = self.executor.as_ref();
+        let root = client.map_or(self.shelf.stock().workspace.clone(), |client| {
+            client.hello().workspace.clone()
+        });
+        match stands.filter(|_| !root.is_empty()) {
+            None => self.directory.clone(),
+            Some(stands) => match stands.strip_prefix(root.as_str()) {
+                Some(inside) if inside.is_empty() || inside.starts_with('/') => {
+                    format!("{}{inside}", self.directory)
+                }
+                _ => stands.to_owned(),
+            },
+        }
     }
 
     /// Carries out what a person decided about the actions that wait. All must be decided about.
@@ -212,6 +250,16 @@ fn forget_estimates(drafts: &mut [Draft]) {
             action.security_risk = SecurityRisk::Unknown;
         }
     }
+}
+
+/// Where the shell stands behind an action, as far as that can be told.
+fn behind_command(action: &ActionEvent, site: Site<'_>) -> String {
+    let behind = match &action.action {
+        Some(Action::Terminal(ran)) if ran.reset => None,
+        Some(Action::Terminal(ran)) if !ran.is_input => directory_behind(&ran.command, site),
+        _ => return site.directory.to_owned(),
+    };
+    behind.unwrap_or_else(|| site.workspace.to_owned())
 }
 
 fn refused_call(draft: &Draft) -> Option<String> {

@@ -55,6 +55,9 @@ impl State {
             }
             key::EXECUTOR => {
                 if let Ok(instance) = Uuid::deserialize(value) {
+                    if self.executor != Some(instance) {
+                        self.shell_directory = None; // it has a shell of its own
+                    }
                     self.executor = Some(instance);
                     self.open_calls
                         .iter_mut()

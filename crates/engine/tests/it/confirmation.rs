@@ -263,3 +263,52 @@ async fn how_long_a_person_thinks_is_no_time_of_the_run() {
     conversation.respond(answers).await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
 }
+
+#[tokio::test]
+async fn a_command_is_judged_where_the_shell_stands() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: cd /etc}}]
+- tool_calls: [{name: terminal, arguments: {command: touch no-such-directory/x}}]
+- tool_calls:
+  - {name: terminal, arguments: {command: mkdir -p inner && cd inner}}
+  - {name: terminal, arguments: {command: touch ../there}}
+  - {name: terminal, arguments: {command: cd /etc}}
+  - {name: terminal, arguments: {command: touch no-such-directory/y}}
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let by_rules = Safety {
+        analyzer: Some(SecurityAnalyzer::Pattern(deft_types::Extra::new())),
+        policy: ConfirmationPolicy::ConfirmRisky {
+            threshold: SecurityRisk::Medium,
+            confirm_unknown: true,
+        },
+    };
+    let conversation = opened(&desk, by_rules).await;
+    let waits = async |command: &str| {
+        let status = settled(&conversation).await.status;
+        assert_eq!(status, Status::WaitingForConfirmation, "{command}");
+        let calls = calls(&desk).await;
+        assert!(calls.last().unwrap().1.arguments.contains(command), "{calls:?}");
+    };
+    desk.run(&conversation).await;
+    waits("touch no-such-directory").await;
+
+    let back = format!("cd {}", desk.executors.work.display());
+    let edit = Answer::Edit {
+        arguments: json!({"command": back}).as_object().unwrap().clone(),
+    };
+    let (id, _) = calls(&desk).await.pop().unwrap();
+    conversation.respond(vec![(id, edit)]).await.unwrap();
+    waits("touch no-such-directory/y").await;
+    let events = desk.events().await;
+    let risks = events.iter().rev().find_map(|event| match &event.body {
+        EventBody::SecurityAnalysis(analysis) => Some(analysis.risks.clone()),
+        _ => None,
+    });
+    let dangerous = risks
+        .unwrap()
+        .into_values()
+        .filter(|risk| *risk > SecurityRisk::Low);
+    assert_eq!(dangerous.count(), 1);
+}

@@ -33,7 +33,8 @@ impl Reader<'_> {
                     self.visit(part, text, around);
                 }
             }
-            "pipeline" => self.pipeline(node, text, around),
+            "subshell" => self.apart(|reader| reader.children(node, text, around)),
+            "pipeline" => self.apart(|reader| reader.pipeline(node, text, around)),
             "function_definition" => self.function(node, text, around),
             "for_statement" => {
                 if let Some(name) = node.child_by_field_name("variable") {
@@ -113,7 +114,19 @@ impl Reader<'_> {
         let mut has_body = false;
         for part in parts.iter().filter(|part| !is_redirect(part)) {
             has_body = true;
-            self.visit(*part, text, &here);
+            // Of `a && b > c` the grammar takes the redirection for that of both.
+            let mut parts = if part.kind() == "list" {
+                links(*part)
+            } else {
+                vec![*part]
+            };
+            let last = parts.pop();
+            for earlier in parts {
+                self.visit(earlier, text, around);
+            }
+            if let Some(last) = last {
+                self.visit(last, text, &here);
+            }
         }
         if !has_body {
             self.add(Simple {

@@ -255,7 +255,7 @@ impl Reader<'_> {
 
     /// The output of commands. That of `echo` is known.
     fn substitute(&mut self, inside: &str, quotes: Quotes, words: &mut Words) {
-        let range = self.read(inside);
+        let range = self.apart(|reader| reader.read(inside));
         let commands = &self.script.commands[range];
         if let [command] = commands
             && let Some(text) = printed(&command.words)

@@ -1,6 +1,6 @@
 //! What rules of a person allow.
 
-use deft_risk::{AllowRule, BadAllowRule, allows};
+use deft_risk::{AllowRule, BadAllowRule, Site, allows};
 use serde_json::json;
 
 use super::{WORKSPACE, event, terminal};
@@ -65,6 +65,13 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
         );
     }
     assert!(!allows(&[], &terminal("ls"), WORKSPACE));
+    let touch = [AllowRule::parse("touch").unwrap()];
+    let in_etc = Site {
+        workspace: WORKSPACE,
+        directory: "/etc",
+    };
+    assert!(allows(&touch, &terminal("touch hosts"), WORKSPACE));
+    assert!(!allows(&touch, &terminal("touch hosts"), in_etc));
     let typed = json!({"kind": "TerminalAction", "command": "git commit", "is_input": true});
     assert!(!allows(&rules, &event("terminal", &typed), WORKSPACE));
     assert!(!allows(

@@ -1,6 +1,6 @@
 //! Commands with what is to be thought of them.
 
-use deft_risk::RuleSet;
+use deft_risk::{RuleSet, Site};
 use deft_types::SecurityRisk::{self, High, Low, Medium, Unknown};
 
 use super::{WORKSPACE, terminal};
@@ -161,6 +161,14 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (High, High, "rm -rf ../.."),
     (High, High, "cd / && rm -rf *"),
     (High, High, "cd ~; rm -rf ./*"),
+    // Where a shell of its own goes
+    (High, High, "(cd a/b/c && make); rm -r ../.."),
+    (High, High, "cd a/b/c | true; rm -r ../.."),
+    (High, High, "echo $(cd a/b/c && ls); rm -r ../.."),
+    (High, High, "bash -c 'cd a/b/c'; rm -r ../.."),
+    (High, Low, "eval 'cd /etc'; echo x > hosts"),
+    (High, Low, "command cd /etc && echo x > hosts"),
+    (Medium, Low, "(cd a/b/c && rm -r ../..)"),
     (High, Unknown, "rm -rf \"$DIR\""),
     (High, Unknown, "rm -rf $(find . -name x)"),
     (High, Low, "rm *"),
@@ -481,6 +489,38 @@ fn each_command_is_judged_as_the_table_says() {
     }
     assert!(COMMANDS.len() >= 150);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_command_is_judged_where_the_shell_stands() {
+    let from = |directory| Site {
+        workspace: WORKSPACE,
+        directory,
+    };
+    for (expected, directory, command) in [
+        (Low, WORKSPACE, "echo x > hosts"),
+        (High, "/etc", "echo x > hosts"),
+        (Medium, WORKSPACE, "rm -r photos"),
+        (High, "/home/ann", "rm -r photos"),
+        (High, "/etc", "touch $PWD/hosts"),
+        (Low, "/etc", "cd /home/ann/shop && echo x > hosts"),
+        (Medium, "/home/ann/shop/src", "rm -r ../docs"),
+    ] {
+        let found = deft_risk::assess(&terminal(command), from(directory));
+        assert_eq!(found.risk, expected, "{command} in {directory}");
+    }
+    for (from_there, command, to) in [
+        (WORKSPACE, "cd src && ls", Some("/home/ann/shop/src")),
+        ("/home/ann/shop/src", "cd ..", Some(WORKSPACE)),
+        (WORKSPACE, "(cd src && ls)", Some(WORKSPACE)),
+        (WORKSPACE, "cd \"$(git rev-parse --show-toplevel)\"", None),
+    ] {
+        assert_eq!(
+            deft_risk::directory_behind(command, from(from_there)).as_deref(),
+            to,
+            "{command}"
+        );
+    }
 }
 
 #[test]
