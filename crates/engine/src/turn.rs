@@ -65,6 +65,11 @@ const CALL_CUT_OFF: &str = "Not run: the reply was cut off at the limit of its l
 /// The result of a call behind `finish` in the same reply.
 const AFTER_FINISH: &str = "Not run: the same reply had already called `finish`.";
 
+/// Whether a call has this result because it was never run.
+pub(crate) fn never_ran(result: &AgentErrorEvent) -> bool {
+    [AFTER_FINISH, CALL_CUT_OFF].contains(&result.error.as_str())
+}
+
 /// The events of a reply. `item` is the id under which its pieces were shown; the first event gets it.
 pub(crate) fn events(
     reply: Reply,

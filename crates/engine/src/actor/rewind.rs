@@ -14,6 +14,7 @@ use crate::command::{CommandError, Done};
 use crate::mode::NOTES;
 use crate::rewind::Rewind;
 use crate::state::key;
+use crate::turn;
 
 /// Where what the files were like at an event is recorded.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +78,9 @@ impl Actor {
         let ran: HashSet<_> = events.iter().filter_map(|event| self.may_change(event)).collect();
         let changes = |event: &Event| match &event.body {
             EventBody::Observation(result) => ran.contains(result.tool_call_id.as_str()),
-            EventBody::AgentError(error) => ran.contains(error.tool_call_id.as_str()),
+            EventBody::AgentError(error) => {
+                ran.contains(error.tool_call_id.as_str()) && !turn::never_ran(error)
+            }
             _ => false,
         };
         for event in &events[position + 1..] {

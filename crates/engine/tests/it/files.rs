@@ -227,6 +227,28 @@ async fn what_a_circle_left_in_the_files_goes_when_it_is_rewound() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_never_run_has_changed_nothing_before_the_turn() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "echo one > one"}}
+  - {name: finish, arguments: {message: done}}
+  - {name: terminal, arguments: {command: "echo two > two"}}
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = recorded(&desk).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("one").trim(), "one");
+    let said = conversation
+        .inspect()
+        .await
+        .unwrap()
+        .last_user_message_id
+        .unwrap();
+    assert!(back(&conversation, &said, Rewind::Both).await.unwrap().is_some());
+    assert_eq!(desk.file("one"), "");
+}
+
+#[tokio::test]
 async fn files_of_which_there_is_no_record_are_not_said_to_be_rewound() {
     let script =
         r#"[{tool_calls: [{name: terminal, arguments: {command: "echo one > one"}}]}, {text: done}]"#;
