@@ -153,6 +153,8 @@ struct Reader<'a> {
     /// All that was ever put into `IFS`, beside spaces: by these values may fall into words.
     separators: String,
     directory: Option<String>,
+    /// Where `popd` leads to, one after the other.
+    pushed: Vec<Option<String>>,
     workspace: &'a str,
     nesting: usize,
     text_left: usize,
@@ -178,6 +180,7 @@ impl<'a> Reader<'a> {
             ]),
             separators: String::new(),
             directory: Some(directory.to_owned()),
+            pushed: Vec::new(),
             workspace,
             nesting: 0,
             text_left: MAX_TEXT,
@@ -266,16 +269,28 @@ impl<'a> Reader<'a> {
         if let Some(split) = self.split_otherwise(&command) {
             self.add(split);
         }
-        if command.verb() == "cd" {
-            self.directory = match (command.words.get(1), &command.directory) {
-                (None, _) => Some(place::home(self.workspace)),
-                (Some(to), Some(from)) if to.is_known() && to.text != "-" => {
-                    Some(place::absolute(&to.text, from))
-                }
-                (Some(to), None) if to.is_known() && to.text.starts_with('/') => Some(to.text.clone()),
-                _ => None,
-            };
+        match command.verb() {
+            "cd" => self.go(&command),
+            "pushd" => {
+                self.pushed.push(self.directory.clone());
+                self.go(&command);
+            }
+            "popd" => self.directory = self.pushed.pop().flatten(),
+            _ => {}
         }
+    }
+
+    fn go(&mut self, command: &Simple) {
+        let is_operand = |word: &&Word| word.text == "-" || !word.text.starts_with(['-', '+']);
+        let mut operands = command.words.iter().skip(1).filter(is_operand);
+        self.directory = match (operands.next(), &command.directory) {
+            (None, _) if command.verb() == "cd" => Some(place::home(self.workspace)),
+            (Some(to), Some(from)) if to.is_known() && to.text != "-" => {
+                Some(place::absolute(&to.text, from))
+            }
+            (Some(to), None) if to.is_known() && to.text.starts_with('/') => Some(to.text.clone()),
+            _ => None,
+        };
     }
 
     fn assign(&mut self, name: &str, value: Word) {

@@ -161,6 +161,9 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (High, High, "rm -rf ../.."),
     (High, High, "cd / && rm -rf *"),
     (High, High, "cd ~; rm -rf ./*"),
+    (High, High, "cd -P -- / && rm -r *"),
+    (High, High, "pushd / && rm -r *"),
+    (High, High, "pushd a/b/c && popd && rm -r ../.."),
     // Where a shell of its own goes
     (High, High, "(cd a/b/c && make); rm -r ../.."),
     (High, High, "cd a/b/c | true; rm -r ../.."),
