@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The command line was not understood.
     Usage = 2,
-    /// The agent was stuck, or a limit or budget was reached.
+    /// The agent was stuck, or a limit or budget was reached, or the rounds of a goal were used up.
     Stopped = 3,
     /// Ctrl-C.
     Interrupted = 130,

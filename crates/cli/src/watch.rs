@@ -148,8 +148,12 @@ impl Watched<'_> {
             }
         }
         let state = conversation.inspect().await?;
-        let exit = end.exit(state.status);
+        let mut exit = end.exit(state.status);
         tell(&state.undecided);
+        if let Some(missing) = goal.as_ref().and_then(Goal::missed) {
+            tell_missed(missing);
+            exit = Exit::Stopped;
+        }
         if !end.is_in_a_hurry() {
             tokio::select! {
                 printed = screen.finish(&state, record.id, data_dir) => printed?,
@@ -177,6 +181,16 @@ fn tell(undecided: &[Provided]) {
             "deft: note: the project's {kind} {path} would run commands, and did not; `deft trust` decides that"
         );
     }
+}
+
+/// That a goal had all its rounds and is not reached.
+#[allow(clippy::print_stderr)] // this is the command line
+fn tell_missed(missing: &str) {
+    let what = match one_line(missing) {
+        said if said.trim().is_empty() => String::new(),
+        said => format!("; still missing: {said}"),
+    };
+    anstream::eprintln!("deft: note: the goal had all its rounds and is not reached{what}");
 }
 
 /// What the agent is told next, if the result was judged and something of the goal is missing.

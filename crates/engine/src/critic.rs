@@ -80,7 +80,7 @@ impl Default for Refinement {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Criticism {
     pub(crate) score: f64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::words::read")]
     pub(crate) message: String,
 }
 
@@ -218,6 +218,8 @@ mod tests {
     fn a_score_is_found_in_its_wrapping_and_anything_else_is_none() {
         let wrapped = read("Well: {\"score\": 0.5, \"message\": \"no test\"} ok").unwrap();
         assert_eq!((wrapped.score, wrapped.message.as_str()), (0.5, "no test"));
+        let listed = read("{\"score\": 0, \"message\": [\"no test\", \"no docs\"]}").unwrap();
+        assert_eq!(listed.message, "no test\nno docs");
         assert_eq!(read("{\"score\": 7}"), None);
         assert_eq!(read("fine"), None);
         assert_eq!(read("} {"), None);

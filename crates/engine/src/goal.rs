@@ -40,7 +40,7 @@ struct Verdict {
     score: f64,
     #[serde(default)]
     complete: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::words::read")]
     missing: String,
 }
 
@@ -104,6 +104,12 @@ impl Goal {
         self.status == Stage::Complete
     }
 
+    /// What is missing of one that had all its rounds, as far as somebody has said.
+    pub fn missed(&self) -> Option<&str> {
+        let missing = self.verdict.as_ref().map_or("", |verdict| &verdict.missing);
+        (self.status == Stage::Capped).then_some(missing)
+    }
+
     /// The same goal to go on with; none if it is reached. One that had all its rounds gets as many again.
     #[must_use]
     pub fn resumed(mut self) -> Option<Self> {
@@ -164,6 +170,10 @@ mod tests {
     fn a_judgement_is_found_in_its_wrapping_and_what_is_none_is_no_yes() {
         let wrapped = "```json\n{\"score\": 1, \"complete\": true, \"missing\": \"\"}\n```";
         assert!(verdict(wrapped).complete);
+        assert!(verdict("{\"complete\": true, \"missing\": []}").complete);
+        assert!(verdict("{\"complete\": true, \"missing\": null}").complete);
+        let missing = verdict("{\"complete\": false, \"missing\": [\"tests\", \"docs\"]}").missing;
+        assert_eq!(missing, "tests\ndocs");
         assert!(!verdict("complete: true").complete);
         assert!(!verdict("{\"complete\": \"yes\"}").complete);
     }

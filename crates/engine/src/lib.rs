@@ -67,6 +67,7 @@ mod trace;
 mod trust;
 mod turn;
 mod view;
+mod words;
 mod workspace_call;
 mod workspace_command;
 mod world;

@@ -196,4 +196,12 @@ fn a_task_that_is_a_goal_is_gone_on_with_until_the_judge_is_content() {
     let events = lines(&home.run(&["show", &id(&conversations(&home)[0]), "--json"]));
     let goal = events.iter().rfind(|event| event["key"] == "goal").unwrap();
     assert_eq!(goal["value"]["status"], "complete");
+
+    let output = home.run(&[&args[..], &["--rounds", "1"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("not reached; still missing: a test"),
+        "{}",
+        stderr(&output)
+    );
 }
