@@ -5,13 +5,14 @@ mod layers;
 mod tests;
 
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::Secret;
 use fancy_regex::Regex;
 
-use self::layers::Layers;
+use self::layers::{Layers, Seconds};
 use crate::connections::Patience;
 use crate::previews::PreviewNames;
 use crate::sign_in::SignInSettings;
@@ -119,6 +120,24 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
+    /// A number that is none.
+    #[error(
+        "{variable} cannot be used: '{said}' is no number that it may be; mend it there or in the JSON file"
+    )]
+    Number {
+        /// The variable.
+        variable: String,
+        /// What it says.
+        said: String,
+    },
+    /// A list that is none. What it says may be a secret.
+    #[error(
+        "{variable} cannot be used: it is not the JSON list that it should be; mend it there or in the JSON file"
+    )]
+    List {
+        /// The variable.
+        variable: String,
+    },
     /// A setting of previews that cannot be understood.
     #[error("{variable} cannot be used: {reason}")]
     Preview {
@@ -154,7 +173,7 @@ impl Config {
         current_dir: PathBuf,
     ) -> Result<Self, ConfigError> {
         let layers = Layers::new(&variable)?;
-        let mut keys = layers.list("session_api_keys");
+        let mut keys = layers.list("session_api_keys")?;
         keys.retain(|key| !key.is_empty());
         if keys.is_empty() {
             // The contract's older name: keys that are named by the newer one are all there are.
@@ -181,7 +200,6 @@ impl Config {
             })?),
         };
         let preview_names = variable("DEFT_PREVIEW_URL").map(|url| PreviewNames::parse(&url));
-        let number = |name| layers.text(name)?.parse().ok();
         Ok(Self {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 0,
@@ -193,16 +211,18 @@ impl Config {
             keys: keys.into_iter().map(Secret::new).collect(),
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             base_path,
-            origins: layers.list("allow_cors_origins"),
+            origins: layers.list("allow_cors_origins")?,
             origin_pattern: layers.pattern("allow_cors_origin_regex")?,
             origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
             preview_port,
             preview_names: preview_names.transpose().map_err(preview("DEFT_PREVIEW_URL"))?,
-            max_runs: number("max_concurrent_runs")
-                .and_then(|runs: u64| usize::try_from(runs).ok())
-                .unwrap_or(MAX_RUNS)
+            max_runs: layers
+                .number("max_concurrent_runs")?
+                .map_or(MAX_RUNS, NonZeroUsize::get)
                 .min(tokio::sync::Semaphore::MAX_PERMITS),
-            idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
+            idle_limit: layers
+                .number("conversation_idle_ttl_seconds")?
+                .map_or(IDLE_LIMIT, |Seconds(limit)| limit),
             max_wrong_keys: MAX_WRONG_KEYS,
             patience: Patience::default(),
             request_limit: REQUEST_LIMIT,
@@ -213,9 +233,7 @@ impl Config {
             build: Build {
                 git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
                 git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),
-                runtime_idle_timeout: layers
-                    .text("runtime_idle_timeout_seconds")
-                    .and_then(|text| text.parse().ok()),
+                runtime_idle_timeout: layers.number("runtime_idle_timeout_seconds")?,
             },
         })
     }

@@ -193,9 +193,10 @@ impl Conversations {
         }
     }
 
-    /// Whether any of them runs.
-    pub(crate) fn is_any_running(&self) -> bool {
-        self.residents().values().any(|resident| resident.is_running())
+    /// For how long nothing has happened in any of those that are in memory.
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
+        let residents = self.residents();
+        residents.values().map(|resident| resident.idle_for()).min()
     }
 
     /// Those that are in memory.

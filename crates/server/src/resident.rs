@@ -67,7 +67,6 @@ pub(crate) struct Resident {
     /// The newest state that a watcher has asked for.
     latest: tokio::sync::Mutex<Option<Arc<Snapshot>>>,
     stage: Arc<Stage>,
-    used: Mutex<Instant>,
     outdated: AtomicBool,
 }
 
@@ -103,6 +102,8 @@ struct Stage {
     relayed: watch::Sender<Relayed>,
     /// What open calls have written so far. Held while pieces of it are told, so that nobody misses one or hears it twice.
     written: Mutex<Written>,
+    /// When somebody last had to do with it, or something happened in it.
+    used: Mutex<Instant>,
 }
 
 /// Whether somebody tells the pieces between events, and of which events all that came before them was told.
@@ -145,8 +146,8 @@ impl Resident {
                 wanted: Notify::new(),
                 relayed: watch::Sender::default(),
                 written: Mutex::default(),
+                used: Mutex::new(Instant::now()),
             }),
-            used: Mutex::new(Instant::now()),
             outdated: AtomicBool::new(false),
         }
     }
@@ -230,11 +231,16 @@ impl Resident {
 
     /// Somebody has to do with it just now.
     pub(crate) fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.stage.touch();
     }
 
+    /// For how long nobody has had to do with it and nothing has happened in it.
     pub(crate) fn idle_for(&self) -> Duration {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        if self.is_running() {
+            return Duration::ZERO;
+        }
+        let used = self.stage.used.lock();
+        used.unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
     /// A run that is asked for takes its place, which is free again when the run ends.
@@ -295,6 +301,10 @@ impl Resident {
 }
 
 impl Stage {
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
     fn run(&self) -> MutexGuard<'_, Run> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }

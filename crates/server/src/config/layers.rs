@@ -1,11 +1,28 @@
 //! Where settings of the contract are said: in variables, and beneath them in a JSON file.
 
+use std::str::FromStr;
+use std::time::Duration;
+
 use deft_types::Secret;
 use fancy_regex::Regex;
+use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::ConfigError;
 use crate::webhooks::Webhook;
+
+/// A time that may have a fraction.
+pub(super) struct Seconds(pub(super) Duration);
+
+impl FromStr for Seconds {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let seconds = text.parse().map_err(|_| ())?;
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| ())
+    }
+}
 
 /// The variables over the file.
 pub(super) struct Layers<'a> {
@@ -43,6 +60,17 @@ impl<'a> Layers<'a> {
         })
     }
 
+    pub(super) fn number<T: FromStr>(&self, field: &str) -> Result<Option<T>, ConfigError> {
+        let Some(said) = self.text(field) else {
+            return Ok(None);
+        };
+        let wrong = || ConfigError::Number {
+            variable: variable_name(field),
+            said: said.clone(),
+        };
+        said.trim().parse().map(Some).map_err(|_| wrong())
+    }
+
     pub(super) fn pattern(&self, field: &str) -> Result<Option<Regex>, ConfigError> {
         let Some(written) = self.text(field) else {
             return Ok(None);
@@ -70,7 +98,7 @@ impl<'a> Layers<'a> {
 
     /// `OH_X` with a JSON list or a single text, and over it `OH_X_0`, `OH_X_1` …; else the file's list. A number in
     /// `OH_X` beside these says how many there are, which they say themselves.
-    pub(super) fn list(&self, field: &str) -> Vec<String> {
+    pub(super) fn list(&self, field: &str) -> Result<Vec<String>, ConfigError> {
         let name = variable_name(field);
         let numbered = (0..).map_while(|index| (self.variable)(&format!("{name}_{index}")));
         let numbered: Vec<_> = numbered.collect();
@@ -80,15 +108,26 @@ impl<'a> Layers<'a> {
         match whole {
             Some(whole) => {
                 let rest = whole.into_iter().skip(numbered.len()).collect();
-                [numbered, rest].concat()
+                Ok([numbered, rest].concat())
             }
-            None if !numbered.is_empty() => numbered,
-            None => {
-                let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
-                from_file().unwrap_or_default()
-            }
+            None if !numbered.is_empty() => Ok(numbered),
+            None => self.in_file(field),
         }
     }
+
+    /// A list of the file; one that is not there is empty.
+    fn in_file<T: DeserializeOwned>(&self, field: &str) -> Result<Vec<T>, ConfigError> {
+        let list: Option<Vec<T>> = match self.file.get(field) {
+            None => None,
+            Some(list) => Option::deserialize(list).map_err(|_| wrong_list(field))?,
+        };
+        Ok(list.unwrap_or_default())
+    }
+}
+
+fn wrong_list(field: &str) -> ConfigError {
+    let variable = variable_name(field);
+    ConfigError::List { variable }
 }
 
 fn is_yes(text: &str) -> bool {
@@ -110,9 +149,14 @@ const OTHERS: [&str; 7] = [
 impl Layers<'_> {
     /// `OH_WEBHOOKS` with a JSON list, or the file's list; and over it `OH_WEBHOOKS_0_BASE_URL` and the like.
     pub(super) fn webhooks(&self) -> Result<Vec<Webhook>, ConfigError> {
-        let set = (self.variable)("OH_WEBHOOKS").and_then(|text| serde_json::from_str(&text).ok());
-        let from_file = || serde_json::from_value(self.file.get("webhooks")?.clone()).ok();
-        let mut written: Vec<Map<String, Value>> = set.or_else(from_file).unwrap_or_default();
+        let field = "webhooks";
+        // A number says how many there are.
+        let is_said = |text: &String| !text.is_empty() && text.parse::<u32>().is_err();
+        let mut written: Vec<Map<String, Value>> =
+            match (self.variable)(&variable_name(field)).filter(is_said) {
+                Some(text) => serde_json::from_str(&text).map_err(|_| wrong_list(field))?,
+                None => self.in_file(field)?,
+            };
         for number in 0.. {
             let variable = |field: &str| {
                 let name = format!("OH_WEBHOOKS_{number}_{}", field.to_ascii_uppercase());
@@ -125,8 +169,15 @@ impl Layers<'_> {
                 written.push(Map::new());
             }
             let texts = TEXTS.map(|field| Some((field, Value::from(variable(field)?))));
-            let others = OTHERS.map(|field| Some((field, serde_json::from_str(&variable(field)?).ok()?)));
-            for (field, value) in texts.into_iter().chain(others).flatten() {
+            for (field, value) in texts.into_iter().flatten() {
+                written[number].insert(field.to_owned(), value);
+            }
+            for field in OTHERS {
+                let Some(text) = variable(field) else { continue };
+                let value = serde_json::from_str(&text).map_err(|_| ConfigError::Webhook {
+                    number,
+                    reason: format!("what {field} says is no JSON"),
+                })?;
                 written[number].insert(field.to_owned(), value);
             }
         }

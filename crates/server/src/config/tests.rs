@@ -137,6 +137,49 @@ fn a_variable_is_stronger_than_the_file() {
 }
 
 #[test]
+fn what_cannot_be_understood_is_refused_and_not_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("config.json");
+    let refused = |variables: &[(&str, &str)], in_file: &str| {
+        std::fs::write(&file, in_file).unwrap();
+        let path = file.display().to_string();
+        let named = [("OPENHANDS_AGENT_SERVER_CONFIG_PATH", path.as_str())];
+        let find = |name: &str| {
+            let found = variables.iter().chain(&named).find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let read = Config::from_variables(find, PathBuf::new(), PathBuf::new());
+        read.unwrap_err().to_string()
+    };
+    for (name, value) in [
+        ("OH_MAX_CONCURRENT_RUNS", "ten"),
+        ("OH_MAX_CONCURRENT_RUNS", "0"),
+        ("OH_CONVERSATION_IDLE_TTL_SECONDS", "-1"),
+        ("OH_WEBHOOKS", "https://a.example"),
+    ] {
+        let why = refused(&[(name, value)], "{}");
+        assert!(why.starts_with(name), "{why}");
+    }
+    let address = ("OH_WEBHOOKS_0_BASE_URL", "https://a.example");
+    let why = refused(&[address, ("OH_WEBHOOKS_0_HEADERS", "Key: hidden")], "{}");
+    assert!(why.contains("headers") && !why.contains("hidden"), "{why}");
+    for in_file in [
+        r#"{"session_api_keys": "hidden"}"#,
+        r#"{"webhooks": {"base_url": "hidden"}}"#,
+    ] {
+        let why = refused(&[], in_file);
+        assert!(why.starts_with("OH_") && !why.contains("hidden"), "{why}");
+    }
+    let understood = config(&[
+        ("OH_WEBHOOKS", "1"),
+        address,
+        ("OH_CONVERSATION_IDLE_TTL_SECONDS", "0.5"),
+    ]);
+    assert_eq!(understood.webhooks.len(), 1);
+    assert_eq!(understood.idle_limit, Duration::from_millis(500));
+}
+
+#[test]
 fn who_wakes_a_server_has_the_secret_key_or_the_first_of_the_others() {
     let waits = ("OH_DEFERRED_INIT", "1");
     let key = |variables: &[(&str, &str)]| config(variables).init_key.map(|key| key.expose().clone());

@@ -51,6 +51,7 @@ impl Watcher {
                 event = events.next() => match event {
                     Some(Ok((seq, event))) => {
                         self.tell_pieces();
+                        self.stage.touch();
                         self.stage.relayed.send_modify(|relayed| relayed.through = Some(seq));
                         self.webhooks.appended(self.id);
                         self.saw(&event.body, &mut status);

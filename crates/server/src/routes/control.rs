@@ -24,7 +24,12 @@ pub(crate) fn table() -> Vec<Route> {
 
 /// Whoever puts this machine to sleep tells us before.
 async fn rest(State(app): State<Arc<App>>) -> Result<StatusCode, Failure> {
-    app.conversations.rest().await?;
+    let apps = match app.for_all() {
+        Ok(()) => app.users.apps(),
+        Err(_) => vec![app],
+    };
+    let rest = apps.iter().map(|app| app.conversations.rest());
+    futures::future::try_join_all(rest).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

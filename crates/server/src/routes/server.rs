@@ -60,11 +60,10 @@ async fn root(state: State<Arc<App>>, headers: HeaderMap) -> Response {
 }
 
 async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
-    let idle = if app.conversations.is_any_running() {
-        Duration::ZERO
-    } else {
-        app.activity.idle()
-    };
+    // Whoever ends idle servers goes by this: it is about all users.
+    let apps = app.users.apps();
+    let quiet = apps.iter().filter_map(|app| app.conversations.idle_for()).min();
+    let idle = quiet.unwrap_or(Duration::MAX).min(app.activity.idle());
     let tools = app.conversations.tool_names();
     Json(described(app.started.elapsed(), idle, &app.build, &tools))
 }

@@ -36,7 +36,13 @@ async fn add(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Value>), Failure> {
     app.for_all()?;
-    app.conversations.webhooks.add(object(&body)?).await?;
+    let loaded = || {
+        let apps = app.users.apps();
+        apps.iter()
+            .flat_map(|app| app.conversations.in_memory())
+            .collect()
+    };
+    app.conversations.webhooks.add(object(&body)?, loaded).await?;
     Ok((StatusCode::CREATED, state(State(app)).await?))
 }
 

@@ -63,6 +63,9 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
                     .close(code::UNAUTHORIZED, "Your key does not open executors")
                     .await;
             }
+            if wanted.is_of_another(&app).await {
+                return line.close(code::NOT_FOUND, "Conversation not found").await;
+            }
             match wanted.stream(&app).await {
                 Ok(Some(stream)) => carry(&app, line, stream).await,
                 Ok(None) if wanted.wish == Wish::Forget => line.close(code::NORMAL, "It is gone").await,
@@ -80,6 +83,12 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
 }
 
 impl Wanted {
+    /// Whether it is the executor of another user's conversation here, which has their secrets.
+    async fn is_of_another(&self, app: &App) -> bool {
+        let of_anybody = app.users.store.conversation(self.id).await;
+        !matches!(of_anybody, Ok(None)) && app.conversations.catalog.get(self.id).await.is_err()
+    }
+
     /// The executor, or why there is none.
     async fn stream(&self, app: &App) -> Result<Option<Box<dyn Stream>>, String> {
         app.activity.note();

@@ -59,7 +59,13 @@ impl Line {
     /// What comes next. After the end of the key nothing does.
     pub(super) async fn recv(&mut self) -> Option<Result<Message, axum::Error>> {
         tokio::select! {
-            message = self.socket.recv() => message,
+            message = self.socket.recv() => {
+                if let Some(Ok(Message::Close(_))) = &message {
+                    // The answer to it is ready, and only has to be sent: without one the client takes this for a break.
+                    let _ = timeout(CLOSE_LIMIT, self.socket.flush()).await;
+                }
+                message
+            }
             () = self.caller.gone.cancelled() => {
                 let frame = CloseFrame {
                     code: code::UNAUTHORIZED,

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use deft_store::Search;
+use deft_store::{ConversationRecord, Search};
 use deft_types::{ConversationId, Seq};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -81,7 +81,12 @@ impl Webhooks {
     }
 
     /// Adds one, which hears of what happens from now on, and of what one with the same address was not told before.
-    pub(crate) async fn add(&self, written: &Map<String, Value>) -> Result<(), Failure> {
+    /// What happens comes from conversations that are `loaded`, whoever's they are.
+    pub(crate) async fn add(
+        &self,
+        written: &Map<String, Value>,
+        loaded: impl Fn() -> Vec<ConversationId>,
+    ) -> Result<(), Failure> {
         let written = Value::Object(written.clone());
         let hook = self.hook(&written)?;
         if self.find(&hook.id).is_ok() {
@@ -92,14 +97,27 @@ impl Webhooks {
                 "There can be at most {MAX_HOOKS} webhooks"
             )));
         }
-        let store = &self.mail.catalog.store;
-        for record in store.search(Search::default(), MAX_SUBSCRIBED).await? {
-            let next = record.last_seq.map_or(Seq::FIRST, Seq::next);
-            self.mail.begin(&hook.id, record.id, next).await?;
-        }
-        self.mail.documents.put(&key(&hook.id), &written).await?;
         let id = hook.id.clone();
+        let store = &self.mail.catalog.store;
+        let begin = async |record: ConversationRecord| {
+            let next = record.last_seq.map_or(Seq::FIRST, Seq::next);
+            self.mail.begin(&id, record.id, next).await
+        };
+        let begin_loaded = async || {
+            for conversation in loaded() {
+                if let Some(record) = store.conversation(conversation).await? {
+                    begin(record).await?;
+                }
+            }
+            Ok::<_, Failure>(())
+        };
+        for record in store.search(Search::default(), MAX_SUBSCRIBED).await? {
+            begin(record).await?;
+        }
+        begin_loaded().await?;
+        self.mail.documents.put(&key(&id), &written).await?;
         let hook = self.put(hook, &id);
+        begin_loaded().await?; // some may have been loaded meanwhile
         self.recover_one(&hook).await
     }
 

@@ -25,6 +25,8 @@ use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
@@ -337,6 +339,16 @@ impl Socket {
                 return (frame.code.into(), frame.reason.to_string());
             }
         }
+    }
+
+    /// Closes it, and gives back what the server says to that.
+    pub(crate) async fn close(&mut self) -> (u16, String) {
+        let frame = CloseFrame {
+            code: CloseCode::Normal,
+            reason: "done".into(),
+        };
+        self.0.close(Some(frame)).await.unwrap();
+        self.closed().await
     }
 
     pub(crate) async fn send(&mut self, frame: &Value) {

@@ -76,6 +76,21 @@ async fn a_message_over_the_socket_runs_and_nonsense_is_answered() {
     assert!(frames.iter().any(|frame| frame["kind"] == "MessageEvent"));
 }
 
+/// Without an answer the client would have to take it for a connection that broke.
+#[tokio::test]
+async fn a_client_that_closes_its_socket_is_answered() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    for path in [
+        format!("/sockets/events/{}", talk.0),
+        format!("/sockets/session/{}", talk.0),
+        "/sockets/bash-events".to_owned(),
+    ] {
+        let mut socket = desk.socket(&path).await;
+        assert_eq!(socket.close().await, (1000, "done".to_owned()), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn pause_and_interrupt_are_followed_by_the_state() {
     let desk = Desk::new().await;

@@ -107,3 +107,49 @@ async fn what_was_spent_is_spent_though_its_conversation_is_gone() {
     let (status, refusal) = ann.ask(Method::POST, &next.path("/events"), message).await;
     assert_eq!(status, 403, "{refusal}");
 }
+
+/// A conversation of a member's, whose agent begins to work.
+async fn at_work(ann: &User<'_>, script: &str) -> Talk {
+    let mut request = ann.desk.start_request(&ann.desk.script("work.yaml", script));
+    request["workspace"]["working_dir"] = "work".into();
+    request["initial_message"] = json!({"content": [{"type": "text", "text": "Do it."}]});
+    let (status, info) = ann.ask(Method::POST, "/api/conversations", request).await;
+    assert_eq!(status, 201, "{info}");
+    Talk(info["id"].as_str().unwrap().to_owned())
+}
+
+/// Whoever ends idle servers would end somebody's work, or what it came to.
+#[tokio::test]
+async fn a_server_is_not_idle_while_anybodys_agent_works_nor_as_soon_as_it_is_done() {
+    let desk = Desk::new().await;
+    User::add(&desk, "root", Role::Admin).await;
+    let ann = User::add(&desk, "ann", Role::Member).await;
+    let talk = at_work(&ann, "- {text: done, delay_ms: 2500}\n").await;
+    let status = async || ann.get(&talk.path("")).await["execution_status"].clone();
+    let mut longest = 0.0_f64;
+    loop {
+        let is_over = status().await == "finished";
+        let idle = desk.get("/server_info").await["idle_time"].as_f64().unwrap();
+        longest = longest.max(idle);
+        if is_over {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(longest < 2.0, "{longest}");
+}
+
+#[tokio::test]
+async fn all_users_agents_rest_before_the_machine_is_put_to_sleep() {
+    let desk = Desk::new().await;
+    let root = User::add(&desk, "root", Role::Admin).await;
+    let ann = User::add(&desk, "ann", Role::Member).await;
+    let bob = User::add(&desk, "bob", Role::Member).await;
+    let talk = at_work(&ann, "- {text: slow, delay_ms: 500}\n- text: never\n").await;
+    let rest = "/api/conversations/prepare-for-sandbox-pause";
+    assert_eq!(bob.ask(Method::POST, rest, Value::Null).await.0, 204);
+    let status = async || ann.get(&talk.path("")).await["execution_status"].clone();
+    assert_eq!(status().await, "running", "it is none of his");
+    assert_eq!(root.ask(Method::POST, rest, Value::Null).await.0, 204);
+    assert_ne!(status().await, "running");
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use deft_server::{KeyScope, Quota, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::desk::{Desk, KEY};
 use crate::user::User;
@@ -111,10 +112,22 @@ async fn a_key_that_is_not_good_for_looking_opens_no_socket() {
 #[tokio::test]
 async fn executors_are_opened_to_admins_alone() {
     let desk = Desk::new().await;
-    User::add(&desk, "root", Role::Admin).await;
+    let root = User::add(&desk, "root", Role::Admin).await;
     let ann = User::add(&desk, "ann", Role::Member).await;
     let vic = User::add_with(&desk, "vic", Role::Viewer, Some("root"), Quota::default()).await;
     let talk = ann.talk().await;
+    // That of another user's conversation has their secrets: it is no admin's either.
+    for wish in ["", "&find=true", "&forget=true"] {
+        let path = format!("/sockets/executor/{}?session_api_key={}{wish}", talk.0, root.key);
+        let mut socket = desk.connect(&path, &[]).await.unwrap();
+        assert_eq!(socket.closed().await.0, 4004, "{wish}");
+    }
+    let elsewhere = "/sockets/executor/86f28914-2e9c-4bd3-8426-6344917d2bdf";
+    let mut socket = desk
+        .connect(&format!("{elsewhere}?session_api_key={}", root.key), &[])
+        .await
+        .unwrap();
+    assert!(matches!(socket.message().await, Message::Binary(_)));
     for user in [&ann, &vic] {
         let path = format!("/sockets/executor/{}", talk.0);
         let mut socket = desk

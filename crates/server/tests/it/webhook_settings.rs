@@ -1,9 +1,11 @@
 //! Webhooks that are added, changed and removed while the server runs.
 
+use deft_server::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, FINISH};
+use crate::user::User;
 use crate::webhooks::{Receiver, events, stored};
 
 #[tokio::test]
@@ -77,6 +79,28 @@ async fn a_webhook_is_added_tested_changed_and_removed_while_the_server_runs() {
     assert_eq!(status, 200);
     assert_eq!(desk.get("/api/webhooks").await, json!({"webhooks": []}));
     assert_eq!(desk.documents("webhook").await, 0, "nothing is left of it");
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_added_hears_of_what_other_users_have_loaded_already() {
+    let receiver = Receiver::new().await;
+    let desk = Desk::new().await;
+    let root = User::add(&desk, "root", Role::Admin).await;
+    let ann = User::add(&desk, "ann", Role::Member).await;
+    let talk = ann.talk().await;
+    ann.ask(Method::POST, &talk.path("/pause"), Value::Null).await; // which loads it
+    let quick = json!({"base_url": receiver.address, "flush_delay": 0.05});
+    let (status, added) = root.ask(Method::POST, "/api/webhooks", quick).await;
+    assert_eq!(status, 201, "{added}");
+    let message = json!({"content": [{"type": "text", "text": "Anybody there?"}]});
+    let (status, said) = ann.ask(Method::POST, &talk.path("/events"), message).await;
+    assert_eq!(status, 200, "{said}");
+    receiver
+        .until(|got| {
+            got.iter()
+                .any(|got| got.body().to_string().contains("Anybody there?"))
+        })
+        .await;
 }
 
 #[tokio::test]
