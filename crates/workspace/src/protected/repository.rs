@@ -33,7 +33,9 @@ pub(super) struct Repositories<'a> {
     /// What can be written, so that something must be kept in it.
     changeable: Vec<&'a Path>,
     seen: BTreeSet<PathBuf>,
-    /// Entries of git's own directories that were read.
+    /// Where files of repositories lie.
+    tops: BTreeSet<PathBuf>,
+    /// Entries of git's own directories that were read, and submodules that were named.
     entries: usize,
     guards: BTreeMap<PathBuf, Guard>,
 }
@@ -44,6 +46,7 @@ impl<'a> Repositories<'a> {
         Self {
             changeable: writable.chain([root]).collect(),
             seen: BTreeSet::new(),
+            tops: BTreeSet::new(),
             entries: 0,
             guards: BTreeMap::new(),
         }
@@ -60,6 +63,9 @@ impl<'a> Repositories<'a> {
 
     /// The repository whose files are in a directory, and its submodules.
     pub(super) fn add(&mut self, files: &Path) {
+        if !self.tops.insert(files.to_owned()) {
+            return;
+        }
         let git = files.join(".git");
         match git.symlink_metadata() {
             Ok(data) if data.is_dir() => self.add_directory(&git),
@@ -75,6 +81,10 @@ impl<'a> Repositories<'a> {
             _ => return,
         }
         for submodule in values(&read(&files.join(".gitmodules")), "path") {
+            if self.entries >= MAX_ENTRIES {
+                return;
+            }
+            self.entries += 1;
             // The repository's own word: it must not lead out, nor to where we were.
             let place = files.join(submodule).canonicalize();
             if let Some(place) = place
