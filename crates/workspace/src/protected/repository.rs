@@ -68,7 +68,9 @@ impl<'a> Repositories<'a> {
             if self.is_full() || !self.tops.insert(files.clone()) || !self.add_top(&files) {
                 continue;
             }
-            for submodule in values(&read(&files.join(".gitmodules")), "path") {
+            let named = read(&files.join(".gitmodules"));
+            let named: BTreeSet<_> = values(&named, "path").collect();
+            for submodule in named {
                 self.entries += 1;
                 if self.entries >= MAX_ENTRIES {
                     break;

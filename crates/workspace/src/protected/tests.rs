@@ -354,6 +354,21 @@ fn whatever_submodules_an_agent_names_the_next_sandbox_can_start() {
 }
 
 #[test]
+fn submodules_that_are_named_over_and_over_are_looked_at_once() {
+    let root = place(&[("a/.git/HEAD", ""), ("a/b/.git/HEAD", ""), (".git/HEAD", "")]);
+    for (file, named) in [(".gitmodules", "path = a\n"), ("a/.gitmodules", "path = b\n")] {
+        fs::write(root.path().join(file), named.repeat(50_000)).unwrap();
+    }
+    let kept = of_git(root.path());
+    for git in [".git", "a/.git", "a/b/.git"] {
+        assert!(
+            kept.contains(&(format!("{git}/config"), Guard::Placed(""))),
+            "{git}"
+        );
+    }
+}
+
+#[test]
 fn what_starts_with_a_users_shells_is_kept_where_the_workspace_is_their_home() {
     let home = place(&[
         (".bashrc", ""),
