@@ -206,7 +206,8 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await page.keyboard.type("needle two");
   await checkAccess(page, "the commands");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
@@ -255,7 +256,8 @@ test("what can be done with a conversation is found by name", async () => {
   await page.waitForURL((address) => !address.pathname.endsWith(id));
   await page.getByText("Hello.").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog").getByRole("combobox").fill("settings");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await page.keyboard.type("settings");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Settings" }).waitFor();
   await page.keyboard.press("Escape");
