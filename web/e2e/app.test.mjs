@@ -29,8 +29,9 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   assert.equal(new URL(page.url()).hash, "", "the key is taken out of the address");
   await checkAccess(page, "the first page");
   await picture(page, "web-new");
-  await page.getByRole("button", { name: "Try the demo" }).click();
+  await page.getByRole("button", { name: "Try the demo" }).press("Enter");
   await status(page, "Finished");
+  await page.locator("textarea[aria-label=Message]:focus").waitFor();
   await page.getByText("exit 1").first().waitFor();
   await page.getByText("exit 0").first().waitFor();
   await (await panel(page, "Changes")).getByText("greet.sh").first().waitFor();
