@@ -180,6 +180,24 @@ for (const language of ["en", "de", "fr"]) {
   });
 }
 
+test("many figures move no button out of its place", async () => {
+  const usage = { prompt: 118_123_456, completion: 9_123_456, cache_read: 98_123_456 };
+  const id = await server.begin([{ ...command("A long run.", "sleep 600"), usage, cost: 1234.5 }]);
+  await server.ask("PUT", `/api/conversations/${id}/budget`, { cost: 5_000 });
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("$1,234.50 of $5,000").waitFor();
+  const title = page.locator(".bar h1");
+  const stop = page.getByRole("button", { name: "Stop", exact: true });
+  for (const width of [1440, 1280, 1024, 900, 780, 600, 360, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    await checkWidth(page);
+    const [first, last] = [await title.boundingBox(), await stop.boundingBox()];
+    assert.ok(last.y < first.y + first.height && last.x > first.x, `at ${width} px it stands beside the title`);
+  }
+  await stop.click();
+  await close();
+});
+
 test("the way to the end lies above what has the focus", async () => {
   const id = await server.begin([{ text: `    code\n\n${"A paragraph.\n\n".repeat(60)}` }]);
   const { page, close } = await open(server, `/c/${id}`);

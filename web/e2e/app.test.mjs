@@ -29,8 +29,9 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   assert.equal(new URL(page.url()).hash, "", "the key is taken out of the address");
   await checkAccess(page, "the first page");
   await picture(page, "web-new");
-  await page.getByRole("button", { name: "Try the demo" }).click();
+  await page.getByRole("button", { name: "Try the demo" }).press("Enter");
   await status(page, "Finished");
+  await page.locator("textarea[aria-label=Message]:focus").waitFor();
   await page.getByText("exit 1").first().waitFor();
   await page.getByText("exit 0").first().waitFor();
   await (await panel(page, "Changes")).getByText("greet.sh").first().waitFor();
@@ -206,7 +207,8 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await page.keyboard.type("needle two");
   await checkAccess(page, "the commands");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
@@ -255,7 +257,8 @@ test("what can be done with a conversation is found by name", async () => {
   await page.waitForURL((address) => !address.pathname.endsWith(id));
   await page.getByText("Hello.").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog").getByRole("combobox").fill("settings");
+  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await page.keyboard.type("settings");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Settings" }).waitFor();
   await page.keyboard.press("Escape");

@@ -249,8 +249,9 @@ test("a very long line is the same while it is written and when it is stored", a
   await close();
 });
 
-test("who goes up by a few lines stays there, and follows the end again after coming back", async () => {
-  const id = await server.begin([{ text: "A paragraph.\n\n".repeat(60) }, { text: "The second." }, { text: "The third." }]);
+test("who goes up by a few lines stays there, and follows the end again after coming back or saying something", async () => {
+  const texts = ["A paragraph.\n\n".repeat(60), "The second.", "The third.", "The fourth."];
+  const id = await server.begin(texts.map((text) => ({ text })));
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const left = () => page.locator(".timeline").evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight);
@@ -267,7 +268,8 @@ test("who goes up by a few lines stays there, and follows the end again after co
     await drawn(); // whatever would undo the step
   }
   await isLeft(40);
-  await say(page, "Again");
+  const fromElsewhere = { role: "user", content: [{ type: "text", text: "Again" }], run: true };
+  await server.ask("POST", `/api/conversations/${id}/events`, fromElsewhere);
   await page.getByText("The second.").waitFor({ state: "attached" });
   await status(page, "Finished");
   assert.ok((await left()) > 40, "what comes takes nobody along who reads above it");
@@ -276,10 +278,13 @@ test("who goes up by a few lines stays there, and follows the end again after co
   await say(page, "And again");
   await page.getByText("The third.").waitFor();
   await status(page, "Finished");
-  await page.waitForFunction(() => {
-    const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");
-    return scrollHeight - scrollTop - clientHeight < 2;
-  });
+  await isLeft(0);
+  await page.getByRole("log").hover();
+  await page.mouse.wheel(0, -1_000);
+  await page.getByRole("button", { name: "To the end" }).waitFor();
+  await say(page, "Once more");
+  await page.getByText("The fourth.").waitFor();
+  await isLeft(0);
   await close();
 });
 

@@ -1,7 +1,7 @@
 // What is added to the agent: MCP servers, and packages of skills and plugins.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { serveGuarded } from "./guarded-mcp-server.mjs";
@@ -14,8 +14,14 @@ after(async () => {
   await server.remove();
 });
 
-const MCP_SERVER = new URL("mcp-server.mjs", import.meta.url).pathname;
 const { execPath: NODE } = process;
+
+/** Puts a server where an agent that works there sees it, wherever these tests are. */
+function mcpServer(folder) {
+  const place = join(folder, "mcp-server.mjs");
+  copyFileSync(new URL("mcp-server.mjs", import.meta.url), place);
+  return place;
+}
 
 async function settings(page, section) {
   await page.getByRole("button", { name: "Settings", exact: true }).click();
@@ -26,6 +32,7 @@ async function settings(page, section) {
 
 test("an MCP server is named with quotes and variables, tested, and never shows a value again", async () => {
   const { page, close } = await open(server);
+  const small = mcpServer(server.data);
   const dialog = await settings(page, "MCP servers");
   const add = async (name, target, variables) => {
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill(name);
@@ -34,9 +41,9 @@ test("an MCP server is named with quotes and variables, tested, and never shows 
     await dialog.getByRole("button", { name: "Add" }).click();
     await dialog.getByRole("button", { name: `Test ${name}` }).waitFor();
   };
-  await add("quoted", `sh -c "exec ${NODE} ${MCP_SERVER} MY_TOKEN=hush-hush"`, "MY_TOKEN=hush-hush");
+  await add("quoted", `sh -c "exec ${NODE} ${small} MY_TOKEN=hush-hush"`, "MY_TOKEN=hush-hush");
   const kept = (await server.ask("GET", "/api/settings")).body.agent_settings.mcp_config.quoted;
-  assert.deepEqual(kept.args, ["-c", `exec ${NODE} ${MCP_SERVER} MY_TOKEN=hush-hush`]);
+  assert.deepEqual(kept.args, ["-c", `exec ${NODE} ${small} MY_TOKEN=hush-hush`]);
   await dialog.getByText("with MY_TOKEN").waitFor();
   await dialog.getByRole("button", { name: "Test quoted" }).click();
   await dialog.getByText("Works. Tools: say").waitFor();
@@ -84,7 +91,7 @@ test("a server that has changed is shown, and used again when a person approves"
     kind: "Agent",
     llm: { model: `script:${script}` },
     tools: [{ name: "terminal" }],
-    mcp_config: { mcpServers: { small: { command: NODE, args: [MCP_SERVER] } } },
+    mcp_config: { mcpServers: { small: { command: NODE, args: [mcpServer(folder)] } } },
   };
   const id = await server.begin([], { agent, workspace: { working_dir: folder } });
   await server.ended(id);

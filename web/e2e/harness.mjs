@@ -131,8 +131,15 @@ export async function open(server, path = "/", size = { width: 1280, height: 800
   };
 }
 
-/** Waits until the conversation is in this state. */
-export const status = (page, words) => page.locator(".bar .status", { hasText: words }).waitFor();
+/** Waits until the conversation is in this state; else says what is shown instead. */
+export async function status(page, words) {
+  try {
+    await page.locator(".bar .status", { hasText: words }).waitFor();
+  } catch (error) {
+    error.message += `\nThe page shows: ${(await page.locator("main").innerText()).slice(0, 1_000)}`;
+    throw error;
+  }
+}
 
 export async function checkAccess(page, what) {
   const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } })`);

@@ -136,6 +136,10 @@ test("files that only a sandbox has are none of the workspace, and a Markdown fi
   await files.getByRole("button", { name: /README\.md/ }).waitFor();
   assert.equal(await files.getByText(".vscode").count(), 0);
   assert.equal(await files.getByText("deft.toml").count(), 0);
+  await files.getByLabel("Find a file").fill("o");
+  await files.getByRole("button", { name: /README\.md/ }).waitFor({ state: "detached" });
+  await files.getByText("Nothing found.").waitFor();
+  await files.getByLabel("Find a file").fill("");
   await files.getByRole("button", { name: /README\.md/ }).click();
   await files.getByRole("heading", { name: "A title" }).waitFor();
   await checkAccess(page, "a Markdown file");

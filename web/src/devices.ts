@@ -10,8 +10,8 @@ export type Device = components["schemas"]["Device"];
 export type Rights = "look" | "steer" | "all";
 
 export const rightsWords = (): Record<Rights, string> => ({
-  look: t("look at conversations"),
-  steer: t("look at them and steer them"),
+  look: t("see conversations"),
+  steer: t("see and steer conversations"),
   all: t("everything that I may do"),
 });
 

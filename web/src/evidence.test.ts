@@ -32,6 +32,11 @@ test("to look at something proves nothing", () => {
   expect(evidenceOf([said("user"), edit(), command("cd web && npm test")])).toMatchObject({ command: "cd web && npm test" });
 });
 
+test("a plan needs no proof", () => {
+  const plan = call({ kind: "PlanningFileEditorAction" }, { path: "/PLAN.md", prev_exist: false, new_content: "1. Look" });
+  expect(evidenceOf([said("user"), plan, said("agent")])).toBeNull();
+});
+
 test("where a turn changed nothing there is nothing to prove", () => {
   expect(evidenceOf([said("user"), edit(), said("agent"), said("user"), command("make test"), said("agent")])).toBeNull();
   expect(evidenceOf([])).toBeNull();

@@ -26,9 +26,11 @@ export function evidenceOf(items: readonly Item[]): Evidence | null {
   return null;
 }
 
+/** A plan is nothing that could be tried. */
 const isChange = ({ event, result }: Call) =>
   result?.type === "answer" &&
   !result.observation.is_error &&
+  event.action?.kind !== "PlanningFileEditorAction" &&
   (event.action?.kind === "ApplyPatchAction" || changeOf(result.observation) !== null);
 
 /** Whether others did something, or a page was looked at. */

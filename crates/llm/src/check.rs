@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use self::questions::{answered, call, counted, streamed, talk};
 use crate::provider::Provider;
-use crate::{ModelError, ModelSettings, RetryPolicy, http, open};
+use crate::{ModelError, ModelSettings, OpenModelError, RetryPolicy, http, open};
 
 /// What can fail, in the order in which it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +102,14 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
     let model = match open::open(name, settings) {
         Ok(model) => model,
         Err(error) => {
-            told(
-                Layer::Name,
-                Verdict::bad(error, "`deft models` lists what can be used"),
-            );
+            let (layer, remedy) = match error {
+                OpenModelError::MissingKey { .. } => (
+                    Layer::Authentication,
+                    "enter the key of the provider, or set it where Deft runs",
+                ),
+                _ => (Layer::Name, "`deft models` lists what can be used"),
+            };
+            told(layer, Verdict::bad(error, remedy));
             return false;
         }
     };

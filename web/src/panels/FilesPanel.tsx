@@ -109,7 +109,9 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
           </li>
         ))}
       </ul>
-      {(listed.isSuccess || found.isSuccess) && all.length === 0 && <p className="hint">{t("Nothing is here.")}</p>}
+      {(name ? found : listed).isSuccess && all.length === 0 && (
+        <p className="hint">{name ? t("Nothing found.") : t("Nothing is here.")}</p>
+      )}
       {!name && listed.hasNextPage && <button onClick={() => void listed.fetchNextPage()}>{t("More")}</button>}
       {replacing && (
         <Replacing

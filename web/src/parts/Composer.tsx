@@ -50,6 +50,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     setText(next);
   };
   useEffect(() => {
+    // What began the conversation is gone, and with it the focus. A keyboard on glass would cover what is there to read.
+    if (document.activeElement === document.body && !isTouched()) area.current?.focus();
+  }, []);
+  useEffect(() => {
     onReady((next, images) => {
       keepDraft(id, next);
       setText(next);

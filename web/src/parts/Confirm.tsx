@@ -17,11 +17,13 @@ import { RiskMark } from "./RiskMark";
 type Word = "allow" | "always" | "reject" | { rule: string; scope: Scope };
 
 /** Whether a key is for something else than the answer: who writes, be it why not, must not allow it by a slip. Only the
- * text of a changed action is sent with the answer. */
+ * text of a changed action is sent with the answer; and where messages are written nothing is begun while it is empty. */
 function isMeantForOther(target: EventTarget | null, region: HTMLElement | null): boolean {
   if (document.querySelector("dialog[open]")) return true;
   if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLTextAreaElement) return !region?.contains(target);
+  if (target instanceof HTMLTextAreaElement) {
+    return !region?.contains(target) && (target.value !== "" || target.closest(".composer") === null);
+  }
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }
 

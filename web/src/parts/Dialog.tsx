@@ -3,6 +3,10 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { useFocusBack } from "../focus-back";
 import { t } from "../words";
 
+/** Puts on a field that a dialog begins with it, where something before it could have the focus: the browser looks for the
+ * attribute when it shows the dialog, and `autoFocus` does not write it. */
+export const beginsHere = (field: HTMLElement | null): void => field?.setAttribute("autofocus", "");
+
 /** The browser's own dialog: it holds the focus, and Escape closes it. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean; isWide?: boolean }) {
   useFocusBack();

@@ -10,7 +10,7 @@ import { themeWords } from "../themes";
 import { go, useRoute } from "../route";
 import { useScreen } from "../screen";
 import { t } from "../words";
-import { Dialog } from "./Dialog";
+import { beginsHere, Dialog } from "./Dialog";
 
 /** Everything that can be done, by name. */
 export default function Palette() {
@@ -34,7 +34,7 @@ export default function Palette() {
   return (
     <Dialog title={t("Commands")} isBare onClose={close}>
       <Command label={t("Commands")} loop>
-        <Command.Input autoFocus placeholder={t("What next?")} />
+        <Command.Input ref={beginsHere} placeholder={t("What next?")} />
         {act.error && (
           <p role="alert" className="problem">
             {act.error.message}

@@ -3,7 +3,7 @@ import { Command } from "cmdk";
 import { api } from "../api";
 import { visibleControls } from "../plain";
 import { t } from "../words";
-import { Dialog } from "./Dialog";
+import { beginsHere, Dialog } from "./Dialog";
 
 /** Finds what was said before in a conversation, to say it again. */
 export default function Recall({ id, onChoose, onClose }: { id: string; onChoose: (text: string) => void; onClose: () => void }) {
@@ -11,7 +11,7 @@ export default function Recall({ id, onChoose, onClose }: { id: string; onChoose
   return (
     <Dialog title={t("What you said before")} isBare onClose={onClose}>
       <Command label={t("What you said before")} loop>
-        <Command.Input autoFocus placeholder={t("Search what you said before")} />
+        <Command.Input ref={beginsHere} placeholder={t("Search what you said before")} />
         {said.error && (
           <p role="alert" className="problem">
             {said.error.message}

@@ -101,7 +101,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
             <ul className="undos" tabIndex={0} aria-label={t("Files")}>
               {changes.map((change) => (
                 <li key={change.path}>
-                  <span className="card-label">{effect(change)}</span> <code>{visibleControls(change.path)}</code>{" "}
+                  <code>{visibleControls(change.path)}</code> <span className="card-label">{effect(change)}</span>{" "}
                   {change.edited_since && <span className="busy">{t("edited by somebody else since")}</span>}
                 </li>
               ))}

@@ -45,6 +45,12 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   // Rows grow when a panel takes their room or a card is opened: who was at the end stays there.
   const follows = useRef(true);
   const place = useRef(0);
+  const said = useRef(unsent.length);
+  useEffect(() => {
+    // Who says something wants to see what comes of it.
+    if (unsent.length > said.current) follows.current = true;
+    said.current = unsent.length;
+  }, [unsent.length]);
   useEffect(() => {
     if (follows.current && !rows.isAtEnd(1)) rows.scrollToEnd();
   });

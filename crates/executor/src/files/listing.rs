@@ -53,8 +53,8 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
         if page.only.is_some_and(|only| only != kind(&status)) {
             continue;
         }
-        if status.st_dev != device && is_empty_directory(directory.as_fd(), &name) {
-            continue; // in a sandbox this stands in the place of what must not be made, and is no part of the workspace
+        if is_stand_in(directory.as_fd(), &name, &status, device) {
+            continue;
         }
         if entries.len() == limit {
             let next = Some(text);
@@ -64,6 +64,12 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
         entries.push(entry(text, &full, &status));
     }
     Ok(EntryPage { entries, next: None })
+}
+
+/// In a sandbox an empty directory of another file system stands in the place of what must not be made. It is no part of
+/// the workspace.
+fn is_stand_in(above: BorrowedFd<'_>, name: &CStr, status: &Stat, device: u64) -> bool {
+    status.st_dev != device && is_empty_directory(above, name)
 }
 
 fn is_empty_directory(above: BorrowedFd<'_>, name: &CStr) -> bool {
@@ -82,6 +88,8 @@ fn place(name: String) -> (String, String) {
 
 pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Result<EntryPage, RequestError> {
     let directory = roots.listable(path)?;
+    let at = RequestError::at(&shown(path));
+    let device = fstat(&directory).map_err(&at)?.st_dev;
     let (wanted, limit) = (name.to_lowercase(), limit(page));
     let (mut entries, mut seen) = (Vec::new(), 0);
     let searched = tree::walk(&directory, &mut |found| {
@@ -93,6 +101,9 @@ pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Res
         if !page.hidden && text.starts_with('.') {
             return Ok(Next::Pass);
         }
+        if is_stand_in(found.directory, found.name, &found.status, device) {
+            return Ok(Next::Pass);
+        }
         let kind_fits = page.only.is_none_or(|only| only == kind(&found.status));
         if kind_fits && text.to_lowercase().contains(&wanted) {
             entries.push(entry(shown(&found.path), &path.join(&found.path), &found.status));
@@ -100,7 +111,7 @@ pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Res
         let deep = found.path.components().count() >= tree::MAX_DEPTH;
         Ok::<_, Errno>(if deep { Next::Pass } else { Next::Enter })
     });
-    searched.map_err(RequestError::at(&shown(path)))?;
+    searched.map_err(at)?;
     Ok(EntryPage { entries, next: None })
 }
 

@@ -142,3 +142,13 @@ async fn a_name_that_means_nothing_fails_at_once() {
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].0, findings[0].1.is_some()), (Layer::Name, true));
 }
+
+#[tokio::test]
+async fn a_key_that_is_missing_is_no_fault_of_the_name() {
+    let findings = findings("openai/gpt-4o", &ModelSettings::default()).await;
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        (findings[0].0, findings[0].1.is_some()),
+        (Layer::Authentication, true)
+    );
+}
