@@ -98,9 +98,15 @@ test("what was written is there after a look elsewhere and a reload; pictures go
   await status(page, "Finished");
   await page.getByLabel("Message", { exact: true }).fill("A long message");
   await page.reload();
-  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "A long message");
+  const message = page.getByLabel("Message", { exact: true });
+  assert.equal(await message.inputValue(), "A long message");
+  await page.locator("textarea[aria-label=Message]:focus").waitFor();
+  await page.keyboard.type(", and its end");
+  assert.equal(await message.inputValue(), "A long message, and its end");
   await page.getByRole("button", { name: "New conversation" }).click();
   assert.equal(await page.getByLabel("Task").inputValue(), "Much to do");
+  await page.keyboard.type(" today");
+  assert.equal(await page.getByLabel("Task").inputValue(), "Much to do today");
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   await page.getByLabel("Pictures and files").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
   await page.getByRole("button", { name: "Remove picture 1" }).waitFor();

@@ -51,7 +51,9 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   };
   useEffect(() => {
     // What began the conversation is gone, and with it the focus. A keyboard on glass would cover what is there to read.
-    if (document.activeElement === document.body && !isTouched()) area.current?.focus();
+    if (document.activeElement !== document.body || isTouched()) return;
+    area.current?.setSelectionRange(text.length, text.length); // what was half written goes on at its end
+    area.current?.focus();
   }, []);
   useEffect(() => {
     onReady((next, images) => {

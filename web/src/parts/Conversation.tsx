@@ -287,7 +287,7 @@ export function Conversation({ id }: { id: string }) {
               desk={desk}
               isBusy={isBusy}
               isAsked={status === "waiting_for_confirmation"}
-              canWait={canWait(status)}
+              canWait={canWait(known ?? status)} // what is shown to work takes messages, also before its stream has begun
               onReady={(write) => (composer.current = write)}
             >
               {view.isCurrent && view.policy && <PolicySelect id={id} kind={view.policy} onProblem={desk.complain} />}

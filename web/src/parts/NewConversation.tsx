@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowUp, Play, PlugZap } from "lucide-react";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api, type Start } from "../api";
 import { sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
@@ -71,6 +71,8 @@ export function NewConversation() {
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
   const area = useRef<HTMLTextAreaElement>(null);
+  // What was half written goes on at its end.
+  useEffect(() => area.current?.setSelectionRange(message.length, message.length), []);
   // What is in a repository or another workspace is known when it is there.
   const known = place.kind === "folder" && !isWorkspaceName(folder) ? folder : "";
   const find = (name: string) => folders.named(known, name);
