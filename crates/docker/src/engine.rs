@@ -43,6 +43,23 @@ pub struct Container {
     labels: BTreeMap<String, String>,
 }
 
+/// What an engine says of itself.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Info {
+    security_options: Option<Vec<String>>,
+    /// Podman's own word. Older ones have no other.
+    #[serde(default)]
+    rootless: bool,
+}
+
+impl Info {
+    fn is_rootless(&self) -> bool {
+        let mut options = self.security_options.iter().flatten();
+        self.rootless || options.any(|option| option.split(',').any(|part| part == "name=rootless"))
+    }
+}
+
 impl Container {
     /// The conversation it belongs to.
     pub fn conversation(&self) -> &str {
@@ -110,16 +127,8 @@ impl Docker {
     /// Whether the engine runs as an ordinary user, to whom the first user in its containers is mapped.
     /// It is asked, because its socket may belong to anybody who has it forwarded.
     pub(crate) async fn is_rootless(&self) -> Result<bool, DockerError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        struct Info {
-            security_options: Option<Vec<String>>,
-        }
         let info: Info = self.ask(Ask::get("describe itself", "/info")).await?;
-        let options = info.security_options.unwrap_or_default();
-        Ok(options
-            .iter()
-            .any(|option| option.split(',').any(|part| part == "name=rootless")))
+        Ok(info.is_rootless())
     }
 
     /// The containers of this installation, whatever they do at the moment.
@@ -243,5 +252,27 @@ mod tests {
             refused.contains("tcp://host:2375") && refused.contains("DOCKER_HOST=unix://"),
             "{refused}"
         );
+    }
+    #[test]
+    fn an_engine_without_root_is_known_by_the_words_of_each_kind() {
+        for (said, expected) in [
+            (
+                r#"{"SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless"]}"#,
+                true,
+            ),
+            // Podman 4.3, as Debian 12 has it.
+            (
+                r#"{"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"], "Rootless": true}"#,
+                true,
+            ),
+            (
+                r#"{"SecurityOptions": ["name=seccomp"], "Rootless": false}"#,
+                false,
+            ),
+            (r#"{"SecurityOptions": null}"#, false),
+        ] {
+            let info: Info = serde_json::from_str(said).unwrap();
+            assert_eq!(info.is_rootless(), expected, "{said}");
+        }
     }
 }
