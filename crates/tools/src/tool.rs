@@ -94,6 +94,12 @@ pub enum ToolError {
          done a part of its work: look before you repeat it."
     )]
     ClosedWhileRunning,
+    /// There is no shell to run commands in. Images made for one program often have none.
+    #[error(
+        "There is no `bash` in this workspace, and commands run in one. The user can install it; into the image of a \
+         container it comes with docker:IMAGE?packages=bash."
+    )]
+    NoShell,
     /// The operating system refused something the tool cannot do without.
     #[error("Could not {doing}: {source}.")]
     Io {

@@ -1,5 +1,8 @@
 //! What commands do to their shell.
 
+use deft_tools::{Call, TerminalOptions, ToolContext, Toolbox};
+use deft_types::TerminalAction;
+
 use super::bench::{Bench, eventually, text};
 
 #[tokio::test]
@@ -45,6 +48,27 @@ async fn no_option_trap_prompt_or_alias_hides_the_end_of_a_command() {
             })
             .await;
     }
+}
+
+#[tokio::test]
+async fn a_workspace_without_a_shell_is_told_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let context = ToolContext {
+        workspace: directory.path().to_owned(),
+        private_dir: directory.path().join("private"),
+        env: vec![("PATH".to_owned(), "/nowhere".to_owned())],
+    };
+    let toolbox = Toolbox::with_terminal(context, TerminalOptions::default()).unwrap();
+    let action = TerminalAction {
+        command: "true".to_owned(),
+        ..TerminalAction::default()
+    };
+    let refused = toolbox.get("terminal").unwrap().run(Call::of(action)).await;
+    let told = refused.unwrap_err().to_string();
+    assert!(
+        told.contains("no `bash`") && told.contains("packages=bash"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

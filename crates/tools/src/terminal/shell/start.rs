@@ -1,5 +1,6 @@
 //! Starting a shell.
 
+use std::io::ErrorKind::NotFound;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +49,13 @@ impl Shell {
             .current_dir(directory)
             .kill_on_drop(true)
             .spawn(pts)
-            .map_err(failed)?;
+            .map_err(|error| match error {
+                // A directory that is gone is told in the same way.
+                pty_process::Error::Io(error) if error.kind() == NotFound && directory.is_dir() => {
+                    ToolError::NoShell
+                }
+                error => failed(error),
+            })?;
         let flow = Flow::new(setup.secrets.clone(), Capture::new(setup.outputs.directory()));
         let reader = Arc::new(Reader::new(prompt_token, flow));
         let (output, input) = pty.into_split();
