@@ -1,5 +1,6 @@
 //! `deft skills`: the skills and the agents for tasks that there are for this directory.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,9 @@ use deft_skills::{
     AgentDefinition, Files, Kind, MEMORY_FILE, Origin, Problem, Roots, Skill, Skills, agents_of_project,
     validate, without_doubles,
 };
+use deft_tools::careful_walk;
+use ignore::{DirEntry, WalkBuilder};
+use rustix::fs::{Mode, OFlags, open};
 use serde_json::json;
 
 use crate::agents;
@@ -213,10 +217,16 @@ enum Ignored {
 }
 
 fn files_below(directory: &str, ignored: Ignored) -> Vec<String> {
-    ignore::WalkBuilder::new(directory)
-        .standard_filters(ignored == Ignored::LeftOut)
-        .hidden(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
+    let is_wanted = |entry: &DirEntry| entry.file_name() != ".git";
+    let mut walk = match ignored {
+        Ignored::LeftOut => careful_walk(Path::new(directory), is_wanted),
+        Ignored::Included => {
+            let mut walk = WalkBuilder::new(directory);
+            walk.standard_filters(false).filter_entry(is_wanted);
+            walk
+        }
+    };
+    walk.hidden(false)
         .build()
         .filter_map(Result::ok)
         .take(MAX_FILES)
@@ -235,10 +245,14 @@ impl Files for Disk {
     }
 
     fn read(&self, path: &str) -> io::Result<String> {
+        // A pipe would be waited for, and a device has no end.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(open(path, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let mut text = String::new();
-        std::fs::File::open(path)?
-            .take(MAX_READ)
-            .read_to_string(&mut text)?;
+        file.take(MAX_READ).read_to_string(&mut text)?;
         Ok(text)
     }
 }

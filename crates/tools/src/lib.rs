@@ -8,6 +8,7 @@
 //! pseudo-terminal. What the tools for files have in common is in `file`, what those that search have in `search`.
 
 mod apply_patch;
+mod careful_walk;
 mod cgroup;
 mod checkpoint;
 mod edit;
@@ -38,6 +39,7 @@ mod toolbox;
 mod touches;
 mod turns;
 
+pub use careful_walk::careful_walk;
 pub use checkpoint::{
     Change, Checkpoint, CheckpointError, CheckpointId, CheckpointLimits, Checkpoints, Comparison, Difference,
     Effect, Failure, NotKept, Overwrite, Restored,

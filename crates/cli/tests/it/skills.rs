@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::Value;
 
 use super::commands::{Home, lines, stderr, stdout};
@@ -334,8 +335,9 @@ fn the_servers_of_a_microagent_run_once_it_is_allowed() {
 #[test]
 fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
     let home = Home::new();
-    let hooks = r#"{"SessionStart": [{"hooks": [{"command": "echo x > started"}]}]}"#;
+    let hooks = r#"{"SessionStart": [{"hooks": [{"command": "echo x > started || sh ./pipe"}]}]}"#;
     write(&home, "work/.openhands/hooks.json", hooks);
+    mkfifoat(CWD, home.work().join("pipe"), Mode::RWXU).unwrap(); // nobody waits for what is said there
     let model = home.script("[{text: done}]");
     let run = || home.run(&["run", "--model", &model, "-t", "go"]);
     assert_eq!(
@@ -350,8 +352,7 @@ fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
     );
     assert!(!home.work().join("started").exists());
 
-    let unknown = home.run(&["trust", "allow", "nothing"]);
-    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(home.run(&["trust", "allow", "nothing"]).status.code(), Some(1));
     let allowed = home.run(&["trust", "allow", ".openhands/hooks.json"]);
     assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
     assert!(stdout(&home.run(&["trust", "list"])).contains("(hooks, allowed)"));

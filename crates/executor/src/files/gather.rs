@@ -6,7 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
+use deft_tools::careful_walk;
+use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -107,17 +108,21 @@ enum Wanted {
 
 /// Links are told of and not followed.
 fn files_below(directory: &Path, ignored: Ignored) -> impl Iterator<Item = PathBuf> {
-    let mut walk = WalkBuilder::new(directory);
-    walk.hidden(false)
-        .standard_filters(ignored == Ignored::LeftOut)
-        .hidden(false)
-        .sort_by_file_name(std::cmp::Ord::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git");
+    let is_wanted = |entry: &DirEntry| entry.file_name() != ".git";
+    let mut walk = match ignored {
+        Ignored::LeftOut => careful_walk(directory, is_wanted),
+        Ignored::Included => {
+            let mut walk = WalkBuilder::new(directory);
+            walk.standard_filters(false).filter_entry(is_wanted);
+            walk
+        }
+    };
+    walk.hidden(false).sort_by_file_name(std::cmp::Ord::cmp);
     walk.build()
         .take(MAX_WALKED)
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()))
-        .map(ignore::DirEntry::into_path)
+        .map(DirEntry::into_path)
 }
 
 struct Gathered {

@@ -376,6 +376,7 @@ async fn texts_for_agents_are_gathered_from_all_over_the_workspace() {
     for (path, text) in [
         (".gitignore", "vendor\n.agents\n"),
         ("AGENTS.md", "top"),
+        ("endless/AGENTS.md", "beside rules without end"),
         ("web/agents.MD", "nested"),
         ("vendor/AGENTS.md", "ignored"),
         ("web/other.md", "not asked for"),
@@ -392,6 +393,7 @@ async fn texts_for_agents_are_gathered_from_all_over_the_workspace() {
     )
     .unwrap();
     symlink("AGENTS.md", place.root.path().join("CLAUDE.md")).unwrap();
+    symlink("/dev/zero", place.root.path().join("endless/.gitignore")).unwrap();
 
     let found = client
         .gather(

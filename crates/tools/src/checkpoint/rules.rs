@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
 /// A longer ignore file is read up to here.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
@@ -41,14 +41,11 @@ impl Rules {
                     break;
                 }
                 for name in RULE_FILES {
-                    if let Ok(file) = fs::File::open(path.join(name)) {
-                        own.extend(parse(path, file));
-                    }
+                    own.extend(open(&path.join(name)).and_then(|file| parse(path, file)));
                 }
             }
-            if let Ok(file) = fs::File::open(repository.join(".git/info/exclude")) {
-                own.extend(parse(repository, file));
-            }
+            let exclude = open(&repository.join(".git/info/exclude"));
+            own.extend(exclude.and_then(|file| parse(repository, file)));
         }
         Arc::new(Self { above: None, own })
     }
@@ -108,6 +105,13 @@ pub(super) enum Kind {
     Directory,
     /// Anything else.
     Other,
+}
+
+/// Without waiting for whoever writes to a pipe.
+fn open(path: &Path) -> Option<fs::File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
+    Some(file.into())
 }
 
 /// Rules that cannot be read or understood are left out: what they would ignore is kept then.

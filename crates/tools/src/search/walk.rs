@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::pattern::FilePattern;
+use crate::careful_walk;
 
 /// After how many entries a thread looks whether it is to stop: asking costs as much as an entry.
 const LOOK_UP_EVERY: usize = 32;
@@ -19,16 +20,19 @@ pub(crate) fn walk<V: FnMut(&DirEntry) + Send>(
     stop: &CancellationToken,
     visitor: impl Fn() -> V,
 ) {
-    let mut builder = WalkBuilder::new(root);
-    if let Some(pattern) = pattern {
-        builder.hidden(!pattern.asks_for_hidden);
-        let (pattern, root) = (pattern.clone(), root.to_owned());
-        // What is dropped here is not handed from thread to thread.
-        builder.filter_entry(move |entry| match entry.file_type() {
-            Some(kind) if kind.is_dir() => pattern.asks_for_git || entry.file_name() != ".git",
-            _ => pattern.fits(beneath(&root, entry.path())),
-        });
-    }
+    // What is dropped here is not handed from thread to thread.
+    let is_wanted = {
+        let (pattern, root) = (pattern.cloned(), root.to_owned());
+        move |entry: &DirEntry| match (&pattern, entry.file_type()) {
+            (None, _) => true,
+            (Some(pattern), Some(kind)) if kind.is_dir() => {
+                pattern.asks_for_git || entry.file_name() != ".git"
+            }
+            (Some(pattern), _) => pattern.fits(beneath(&root, entry.path())),
+        }
+    };
+    let mut builder = careful_walk(root, is_wanted);
+    builder.hidden(pattern.is_none_or(|pattern| !pattern.asks_for_hidden));
     builder.build_parallel().run(|| {
         let mut visit = visitor();
         let mut seen: usize = 0;

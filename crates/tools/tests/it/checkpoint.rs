@@ -333,8 +333,11 @@ fn odd_names_links_in_circles_and_special_files_do_no_harm() {
     symlink(".", place.path("circle")).unwrap();
     symlink("/", place.path("everything")).unwrap();
     let _socket = UnixListener::bind(place.path("socket")).unwrap();
-    let made = Command::new("mkfifo").arg(place.path("pipe")).status().unwrap();
-    assert!(made.success());
+    fs::create_dir_all(place.path(".git/info")).unwrap();
+    for pipe in ["pipe", ".gitignore", ".git/info/exclude"] {
+        let made = Command::new("mkfifo").arg(place.path(pipe)).status().unwrap();
+        assert!(made.success());
+    }
     let before = place.tree();
     let id = place.checkpoints.take("turn 1").unwrap();
     fs::remove_file(&odd).unwrap();

@@ -123,6 +123,15 @@ async fn what_is_no_file_holds_nobody_up(client: &Client, place: &Path) {
     let part = whole(client.read("attacked/holes/sparse", SPARSE_BYTES - 3, None).await).await;
     assert_eq!(part, Ok(vec![0; 3]));
     fs::remove_dir_all(place.join("holes")).unwrap();
+
+    // Nor does what stands in the place of files that are read unasked.
+    fs::rename(place.join("zeros"), place.join(".ignore")).unwrap();
+    fs::rename(place.join("pipe"), place.join(".gitignore")).unwrap();
+    let gathered = tokio::time::timeout(super::LIMIT, client.gather(&["agents.md"], &[], &[])).await;
+    gathered.unwrap().unwrap();
+    for endless in [".ignore", ".gitignore"] {
+        fs::remove_file(place.join(endless)).unwrap();
+    }
 }
 
 async fn no_archive_leads_out(client: &Client, place: &Path, outside: &Path) {
