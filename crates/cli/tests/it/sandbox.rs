@@ -220,7 +220,7 @@ async fn x1_a_workspace_that_is_the_home_has_its_secrets_hidden_too() {
     }
     let place = Place::new();
     let home = place.path("");
-    for secret in [".deft/vault-key", ".claude/credentials"] {
+    for secret in [".deft/vault-key", ".claude/credentials", ".config/gh/hosts.yml"] {
         fs::create_dir_all(home.join(secret).parent().unwrap()).unwrap();
         fs::write(home.join(secret), "LEAKED").unwrap();
     }
@@ -233,7 +233,11 @@ async fn x1_a_workspace_that_is_the_home_has_its_secrets_hidden_too() {
     let inside = Inside(Client::connect(workspace.open().await.unwrap()).await.unwrap());
     assert!(inside.run("cat readme").await.contains("readable"));
     inside
-        .refuses("cat .deft/vault-key .claude/credentials .ssh/id")
+        .refuses("cat .deft/vault-key .claude/credentials .ssh/id .config/gh/hosts.yml")
+        .await;
+    // The next sandbox would not know it by another name.
+    inside
+        .refuses("mv .config moved 2>/dev/null && echo ESCAPED")
         .await;
     inside.close().await;
 }

@@ -36,14 +36,15 @@ impl View {
         Self(mounts(launch, guards))
     }
 
-    /// What is mounted of a directory: itself, and what lies in it.
-    pub(super) fn mounted_of(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+    /// What is mounted of a directory, itself and what lies in it, and whether it cannot be changed.
+    pub(super) fn mounted_of(&self, directory: &Path) -> impl Iterator<Item = (&Path, bool)> {
         let is_its = move |path: &Path| path.starts_with(directory);
         let mounted = self.0.iter().filter_map(|(path, mount)| match mount {
-            Mount::Same | Mount::ReadOnly => Some(path.as_path()),
+            Mount::Same => Some((path.as_path(), false)),
+            Mount::ReadOnly => Some((path.as_path(), true)),
             Mount::EmptyDirectory | Mount::EmptyReadOnly | Mount::EmptyFile | Mount::Other(_) => None,
         });
-        mounted.filter(move |path| is_its(path))
+        mounted.filter(move |(path, _)| is_its(path))
     }
 }
 
@@ -119,6 +120,9 @@ fn mounts(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> BTreeMap<PathBu
         .chain(&changeable)
         .chain([&launch.directory]);
     mounts.extend(named.map(|path| (path.clone(), Mount::Same)));
+    for hidden in &policy.hidden {
+        keep_in_place(hidden, &mut mounts);
+    }
     for (path, guard) in guards {
         protect(path, *guard, &mut mounts);
     }
@@ -136,6 +140,19 @@ fn hide_sockets(sockets: Vec<PathBuf>, mounts: &mut BTreeMap<PathBuf, Mount>) {
         .filter(|socket| nearest(socket) == Some(&Mount::ReadOnly));
     let hidden: Vec<_> = seen.take(MAX_SOCKETS).collect();
     mounts.extend(hidden.into_iter().map(|socket| (socket, Mount::EmptyFile)));
+}
+
+/// Sees to it that a hidden path keeps its name, by which the next sandbox hides it, where what lies above it can be
+/// written.
+fn keep_in_place(hidden: &Path, mounts: &mut BTreeMap<PathBuf, Mount>) {
+    let above: Vec<&Path> = hidden.ancestors().skip(1).collect();
+    let Some(nearest) = above.iter().position(|above| mounts.contains_key(*above)) else {
+        return;
+    };
+    let (between, mounted) = above.split_at(nearest);
+    if mounted.first().and_then(|mounted| mounts.get(*mounted)) == Some(&Mount::Same) {
+        mounts.extend(between.iter().map(|between| (between.to_path_buf(), Mount::Same)));
+    }
 }
 
 /// Makes a path read-only, or keeps it empty. Whatever lies between it and what can be written becomes a mount too,
@@ -201,6 +218,26 @@ mod tests {
             (root.join("lib/.git"), Mount::Same),
         ];
         assert_eq!(protected(root, &guards), BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn what_is_hidden_cannot_be_given_another_name() {
+        let hidden = |path: &str| (PathBuf::from(path), Mount::EmptyDirectory);
+        let mut mounts = BTreeMap::from([
+            ("/".into(), Mount::ReadOnly),
+            ("/home/me".into(), Mount::Same),
+            hidden("/home/me/.config/gh"),
+            hidden("/home/me/.ssh"),
+            hidden("/home/me/.deft"),
+            ("/home/me/.deft/in".into(), Mount::Same),
+            hidden("/home/you/.config/gh"),
+        ]);
+        let before = mounts.clone();
+        for path in before.keys() {
+            keep_in_place(path, &mut mounts);
+        }
+        mounts.retain(|path, _| !before.contains_key(path));
+        assert_eq!(mounts, BTreeMap::from([("/home/me/.config".into(), Mount::Same)]));
     }
 
     #[test]

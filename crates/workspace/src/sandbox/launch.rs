@@ -158,7 +158,8 @@ impl Launch {
 
     /// What of the workspace is mounted, as the process inside is told of it.
     fn see(&self, view: &View) -> io::Result<Vec<String>> {
-        let seen = view.mounted_of(&self.root).map(|path| Seen::at(path, &self.root));
+        let mounted = view.mounted_of(&self.root);
+        let seen = mounted.map(|(path, read_only)| Seen::at(path, &self.root, read_only));
         seen.map(|seen| Ok(serde_json::to_string(&seen?)?)).collect()
     }
 
