@@ -135,12 +135,23 @@ pub(crate) fn machine(tier: Tier) -> Machine {
 /// The tiers that can be tried here. Where one is missing that is said, and in CI none may be.
 #[allow(clippy::print_stdout)] // what a test says is kept with its result
 pub(crate) fn tiers() -> Vec<Tier> {
-    let mut tiers = vec![Tier::Landlock];
-    match Machine::probe().bubblewrap {
-        Ok(_) => tiers.push(Tier::Namespaces),
-        Err(reason) => {
-            assert!(std::env::var_os("DEFT_NO_SKIPS").is_none(), "{reason}");
-            println!("skipped with namespaces: {reason}");
+    let probed = Machine::probe();
+    let policy = Policy::for_user(None, Path::new("/state"));
+    let alone = Plan::new(policy, &machine(Tier::Landlock), Path::new("/workspace"));
+    let mut tiers = Vec::new();
+    for (tier, why_not) in [
+        (Tier::Landlock, alone.err().map(|error| error.to_string())),
+        (
+            Tier::Namespaces,
+            probed.bubblewrap.err().map(|error| error.to_string()),
+        ),
+    ] {
+        match why_not {
+            None => tiers.push(tier),
+            Some(reason) => {
+                assert!(std::env::var_os("DEFT_NO_SKIPS").is_none(), "{reason}");
+                println!("skipped with {tier:?}: {reason}");
+            }
         }
     }
     tiers
