@@ -74,3 +74,14 @@ test("one that says every 20 s that it lives is kept, and nothing is shown anew 
   expect(stream.current()).toBe(shown);
   leave();
 });
+
+test("what comes is told also where the browser stops drawing just then", async () => {
+  const { stream, first, leave } = await follow();
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const shown = stream.current();
+  first.tell({ type: "transient", event: { kind: "ConversationStateUpdateEvent", key: "full_state", value: {} } });
+  await vi.advanceTimersByTimeAsync(300);
+  expect(stream.current()).not.toBe(shown);
+  leave();
+});

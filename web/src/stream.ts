@@ -12,7 +12,7 @@ export type Link = "connecting" | "live" | "lost" | "gone";
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
 /** Frames are shown together, at most with every second picture: the next one is free for what was drawn to be laid out.
- * While nobody looks, less often. */
+ * Where the browser draws none, because nobody looks, less often. */
 const SHOWN_PAUSE_MS = 25;
 const HIDDEN_PAUSE_MS = 250;
 
@@ -31,7 +31,8 @@ export class Stream {
   link: Link = "connecting";
   private socket: WebSocket | null = null;
   private waiting: Frame[] = [];
-  private isFlushing = false;
+  /** What shows the frames that wait, whichever is first. */
+  private flushing: { timer: number; picture: number } | null = null;
   private shownAt = 0;
   private attempts = 0;
   private isLoaded = false;
@@ -146,15 +147,12 @@ export class Stream {
       if (!this.isLoaded || this.pageRetry) void this.load();
     }
     this.waiting.push(frame);
-    if (this.isFlushing) return;
-    this.isFlushing = true;
-    if (document.hidden) setTimeout(this.flush, HIDDEN_PAUSE_MS);
-    else requestAnimationFrame(this.draw);
+    this.flushing ??= { timer: window.setTimeout(this.flush, HIDDEN_PAUSE_MS), picture: requestAnimationFrame(this.draw) };
   }
 
   private readonly draw = () => {
-    if (performance.now() - this.shownAt < SHOWN_PAUSE_MS) requestAnimationFrame(this.draw);
-    else this.flush();
+    if (performance.now() - this.shownAt >= SHOWN_PAUSE_MS) this.flush();
+    else if (this.flushing) this.flushing.picture = requestAnimationFrame(this.draw);
   };
 
   /** Loads the page before what is there. */
@@ -192,7 +190,11 @@ export class Stream {
   }
 
   private readonly flush = () => {
-    this.isFlushing = false;
+    if (this.flushing) {
+      clearTimeout(this.flushing.timer);
+      cancelAnimationFrame(this.flushing.picture);
+      this.flushing = null;
+    }
     if (this.waiting.length === 0) return;
     this.shownAt = performance.now();
     const frames = this.waiting;
