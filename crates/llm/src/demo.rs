@@ -15,8 +15,9 @@ use self::sight::{Sight, TestFailure, source_lines};
 use crate::canned::{Canned, CannedCall, Pace};
 use crate::{Capabilities, Delta, Model, ModelError, ModelProfile, Prices, Request};
 
-/// Looks around; the first line of the answer is the working directory.
-const LOOK: &str = "pwd && ls";
+/// Looks around; the first line of the answer is the working directory. What stands in the place of protected files in a
+/// sandbox would only puzzle whoever sees it first here.
+const LOOK: &str = "pwd && ls *.md *.sh";
 
 /// Runs the demo project's test.
 const TEST: &str = "bash test.sh";
