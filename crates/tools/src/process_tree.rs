@@ -20,8 +20,9 @@ pub const SHELL_VARIABLE: &str = "DEFT_SHELL";
 
 /// How often the tree is walked again for processes that were born during the last walk.
 const KILL_ROUNDS: u32 = 250;
-/// How often a process is looked at again that may be about to run another program.
-const EXEC_ROUNDS: u32 = 25;
+/// How often a process is looked at again that may be about to run another program: on a busy machine, or where that must
+/// be read from a disk, it takes its time.
+const EXEC_ROUNDS: u32 = 150;
 /// The largest environment that systems usually let a program have.
 const MAX_ENVIRONMENT: usize = 2 * 1024 * 1024;
 /// How long killed processes get to go away between two walks.
