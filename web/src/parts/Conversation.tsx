@@ -280,7 +280,7 @@ export function Conversation({ id }: { id: string }) {
             )}
             <HostQuestions id={id} questions={view.hostQuestions} />
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} folder={view.folder} />}
-            {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
+            {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} seq={view.seq} />}
             {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
             <Composer
               key={id}

@@ -6,13 +6,20 @@ import { visibleInFile } from "../plain";
 import { t } from "../words";
 import { Markdown } from "./Markdown";
 
-/** The plan of an agent that only plans, to be changed, approved or done without. */
-export function Plan({ id, folder }: { id: string; folder: string }) {
+/** The plan of an agent that only plans, to be changed, approved or done without. It is read again when something has
+ * happened (`seq`): a turn may be over before it was shown to have begun. */
+export function Plan({ id, folder, seq }: { id: string; folder: string; seq: number }) {
   const queries = useQueryClient();
   /** The plan as it was changed here. */
   const [changed, setChanged] = useState<PlanFile | null>(null);
   const key = ["plan", id];
-  const found = useQuery({ queryKey: key, queryFn: () => plan.read(id, folder), enabled: folder !== "", gcTime: 0 });
+  const found = useQuery({
+    queryKey: [...key, seq],
+    queryFn: () => plan.read(id, folder),
+    enabled: folder !== "",
+    gcTime: 0,
+    placeholderData: (before) => before,
+  });
   const act = useMutation({
     mutationFn: async (what: "save" | "approve" | "give up") => {
       if (changed) await plan.write(id, changed);

@@ -29,7 +29,7 @@ test("a message that waits is shown whole", () => {
 });
 
 test("a plan is shown whole", async () => {
-  show(<Plan id="c" folder="/w" />);
+  show(<Plan id="c" folder="/w" seq={0} />);
   expect(await screen.findByText(SHOWN)).toBeTruthy();
 });
 
