@@ -21,6 +21,7 @@ use tree_sitter::{ParseOptions, Parser};
 
 pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, obeys_arguments, runs_others};
 pub(crate) use self::printed::printed;
+use self::word::origin_of_output;
 pub(crate) use self::word::{is_decoder, is_fetcher};
 use self::written::Written;
 use crate::place::{self, Site};
@@ -156,6 +157,8 @@ struct Reader<'a> {
     /// Where `popd` leads to, one after the other.
     pushed: Vec<Option<String>>,
     workspace: &'a str,
+    /// The commands whose output the text that is being read gets as its input.
+    input: Vec<usize>,
     nesting: usize,
     text_left: usize,
     deadline: Instant,
@@ -182,6 +185,7 @@ impl<'a> Reader<'a> {
             directory: Some(directory.to_owned()),
             pushed: Vec::new(),
             workspace,
+            input: Vec::new(),
             nesting: 0,
             text_left: MAX_TEXT,
             deadline,
@@ -217,6 +221,13 @@ impl<'a> Reader<'a> {
         start..self.script.commands.len()
     }
 
+    /// Reads a text that gets the same input as the command that runs it.
+    fn read_within(&mut self, text: &str, command: &Simple) {
+        let outer = std::mem::replace(&mut self.input, command.input.clone());
+        self.read(text);
+        self.input = outer;
+    }
+
     fn read_piece(&mut self, text: &str) {
         let mut parser = Parser::new();
         let language = tree_sitter_bash::LANGUAGE.into();
@@ -238,7 +249,7 @@ impl<'a> Reader<'a> {
             self.script.unseen = true;
             return self.read_flat(text);
         };
-        self.visit(tree.root_node(), text, &walk::Around::default());
+        self.visit(tree.root_node(), text, &self.around_all());
         if tree.root_node().has_error() {
             self.script.unclear = true;
             self.read_flat(text);
@@ -317,10 +328,15 @@ impl<'a> Reader<'a> {
             ("printf", [option, name, ..]) if option.text == "-v" => std::slice::from_ref(name),
             _ => return,
         };
+        let earlier = command
+            .input
+            .iter()
+            .filter_map(|index| self.script.commands.get(*index));
+        let origins = earlier.map(|earlier| origin_of_output(earlier.verb()));
+        let origin = origins.max().unwrap_or(Origin::Open);
         for name in names {
-            if let Some(value) = self.variables.get_mut(&name.text) {
-                value.origin = value.origin.max(Origin::Open);
-            }
+            let value = self.variables.entry(name.text.clone()).or_default();
+            value.origin = value.origin.max(origin);
         }
     }
 

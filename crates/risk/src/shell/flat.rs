@@ -10,7 +10,7 @@ const KEYWORDS: &[&str] = &[
 
 impl Reader<'_> {
     pub(super) fn read_flat(&mut self, text: &str) {
-        let mut around = Around::default();
+        let mut around = self.around_all();
         for (piece, end) in pieces(text) {
             let start = self.script.commands.len();
             self.flat_command(&piece, &around);
@@ -18,7 +18,7 @@ impl Reader<'_> {
                 around.input.extend(start..self.script.commands.len());
                 around.input.truncate(MAX_INPUT + 1); // one too many is told
             } else {
-                around.input.clear();
+                around = self.around_all();
             }
         }
     }

@@ -231,6 +231,12 @@ impl Reader<'_> {
         for start in 0..guesses.min(rest.len()) {
             self.add_words(&rest[start..], command);
         }
+        let runner = match (wrapper.name, rest) {
+            ("parallel", []) => Some(Word::from("sh".to_owned())),
+            ("xargs" | "parallel", rest) => runner_of_input(arguments, rest),
+            _ => None,
+        };
+        self.add_words(runner.as_slice(), command);
     }
 
     /// `find … -exec rm {} ;`
@@ -276,7 +282,7 @@ impl Reader<'_> {
                 .iter()
                 .find(|word| !word.text.starts_with('-'))
             {
-                self.read(&script.text);
+                self.read_within(&script.text, command);
             }
             return;
         }
@@ -315,6 +321,22 @@ impl Reader<'_> {
         };
         self.nested(|reader| reader.add(inner));
     }
+}
+
+/// The interpreter that `xargs` gives what it reads as a program: `sh -c`, `sh -c {}`.
+fn runner_of_input(options: &[Word], command: &[Word]) -> Option<Word> {
+    let program = command.first()?;
+    let named = options.iter().find_map(|option| option.text.strip_prefix("-I"));
+    let sign = match named {
+        Some("") => &behind(options, "-I")?.text,
+        Some(sign) => sign,
+        None => "{}",
+    };
+    let takes_program = |word: &Word| word.text.starts_with('-') && word.text.ends_with(['c', 'e']);
+    let at = command.iter().position(takes_program)?;
+    let code = command.get(at + 1);
+    let is_read = code.is_none_or(|code| code.text.trim_start().starts_with(sign));
+    (is_read && is_interpreter(name_of(&program.text))).then(|| program.clone())
 }
 
 /// The argument behind an option, or joined to it.

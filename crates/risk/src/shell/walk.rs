@@ -15,6 +15,14 @@ pub(super) struct Around {
 }
 
 impl Reader<'_> {
+    /// What stands around the whole text that is being read.
+    pub(super) fn around_all(&self) -> Around {
+        Around {
+            input: self.input.clone(),
+            ..Around::default()
+        }
+    }
+
     /// Adds the commands of a node, and says which they are.
     pub(super) fn visit(&mut self, node: Node<'_>, text: &str, around: &Around) -> Range<usize> {
         let start = self.script.commands.len();

@@ -28,6 +28,15 @@ pub(crate) fn is_fetcher(verb: &str) -> bool {
     FETCHERS.contains(&verb)
 }
 
+/// How much is known of what a program prints, where that is not told by its arguments.
+pub(super) fn origin_of_output(verb: &str) -> Origin {
+    match verb {
+        _ if is_fetcher(verb) => Origin::Fetched,
+        _ if is_decoder(verb) => Origin::Decoded,
+        _ => Origin::Open,
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     None,
@@ -263,12 +272,8 @@ impl Reader<'_> {
             let origin = Origin::Computed.max(text.origin);
             return words.put(&Word { origin, ..text }, quotes);
         }
-        let origin = commands.iter().map(|command| match command.verb() {
-            verb if is_fetcher(verb) => Origin::Fetched,
-            verb if is_decoder(verb) => Origin::Decoded,
-            _ => Origin::Open,
-        });
-        words.mark(origin.max().unwrap_or(Origin::Open));
+        let origins = commands.iter().map(|command| origin_of_output(command.verb()));
+        words.mark(origins.max().unwrap_or(Origin::Open));
     }
 }
 
