@@ -42,7 +42,7 @@ export function NewConversation() {
   const stop = useRef(new AbortController());
   /** Brings the repository, if one is wished for: from then on it is a folder like others. */
   const folderOf = async (folder: string) => {
-    if (place.kind === "folder") return folder;
+    if (place.kind === "folder") return folders.meant(folder);
     stop.current = new AbortController();
     setProgress(t("Fetching the repository…"));
     try {
