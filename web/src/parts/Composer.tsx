@@ -5,6 +5,7 @@ import { attach, naming } from "../attachments";
 import { commandOf, offeredCommands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { useDropped } from "../dropped";
 import { chordFor, chordWords, isKey, withChord } from "../keys";
 import { lazily } from "../lazily";
 import { unturned } from "../plain";
@@ -77,6 +78,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       desk.complain(error);
     }
   };
+  useDropped((files) => void add(files));
 
   const names = {
     scope: id,
@@ -120,11 +122,6 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       onSubmit={(event) => {
         event.preventDefault();
         void submit("now");
-      }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        void add(event.dataTransfer.files);
       }}
     >
       {said && (

@@ -5,6 +5,7 @@ import { api, type Start } from "../api";
 import { sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
+import { useDropped } from "../dropped";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
 import { chordWords } from "../keys";
@@ -95,6 +96,7 @@ export function NewConversation() {
     setPictures((before) => [...before, ...added.pictures]);
     setFiles((before) => [...before, ...added.others]);
   };
+  useDropped((files) => void add(files));
   const demo = (
     <section className="demo" aria-label={t("Demo")}>
       <p>
@@ -122,14 +124,7 @@ export function NewConversation() {
             start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
-          <div
-            className="task-box"
-            onDragOver={(event) => event.preventDefault()}
-            onDrop={(event) => {
-              event.preventDefault();
-              void add(event.dataTransfer.files);
-            }}
-          >
+          <div className="task-box">
             <Choices {...completion} />
             <textarea
               ref={area}
