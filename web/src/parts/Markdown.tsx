@@ -1,3 +1,4 @@
+import type { ElementContent } from "hast";
 import { Fragment, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
@@ -15,17 +16,32 @@ const Coloured = lazily(() => import("./Coloured"));
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noreferrer noopener nofollow">
-      {children}
-    </a>
-  ),
-  img: ({ src, alt }) =>
-    typeof src === "string" && src ? (
+  a: ({ href, node, children }) => {
+    if (href && URL.canParse(href)) {
+      return (
+        <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+          {children}
+        </a>
+      );
+    }
+    // What is no whole address, as a file or a footnote, would lead to the app once more.
+    if (node?.properties["dataFootnoteBackref"] !== undefined) return null;
+    const isSaid = !href || href.startsWith("#") || href === (node && textOf(node));
+    return isSaid ? children : <>{children} ({href})</>;
+  },
+  img: ({ src, alt }) => {
+    if (typeof src !== "string" || !src) return null;
+    const what = `${t("Picture")}${alt && `: ${alt}`}`;
+    if (!URL.canParse(src)) return <>{what} ({src})</>;
+    return (
       <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
-        {t("Picture")}{alt && `: ${alt}`} {t("(opens {host})", { host: host(src) })}
+        {what} {t("(opens {host})", { host: new URL(src).host })}
       </a>
-    ) : null,
+    );
+  },
+  input: ({ checked }) => (
+    <input type="checkbox" disabled readOnly checked={checked} aria-label={checked ? t("done") : t("to do")} />
+  ),
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   table: ({ children }) => (
     <div className="wide" tabIndex={0}>
@@ -92,6 +108,7 @@ function read(written: string, isKept: boolean): ReactElement {
     children: text,
     remarkPlugins: [remarkGfm, remarkWhole],
     rehypePlugins: [rehypeSanitize, rehypeUnturned],
+    remarkRehypeOptions: { footnoteLabel: t("Footnotes") },
     components: COMPONENTS,
   });
   if (isKept) {
@@ -114,6 +131,5 @@ function CodeBlock({ children }: { children: ReactNode }) {
   );
 }
 
-function host(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : t("an address of this server");
-}
+const textOf = (node: ElementContent): string =>
+  node.type === "text" ? node.value : "children" in node ? node.children.map(textOf).join("") : "";
