@@ -83,6 +83,11 @@ test("text that is written from right to left is shown so, and does not turn wha
   for (const each of [title, page.locator(".entry-title", { hasText: "כותרת" })]) {
     assert.equal(await each.evaluate((found) => getComputedStyle(found).direction), "rtl");
   }
+  await page.getByRole("button", { name: "Show conversations" }).click();
+  const [name, button] = [".entry-title", "button"].map((part) => page.locator(".entry.current").locator(part).first());
+  const [named, place] = [await name.boundingBox(), await button.boundingBox()];
+  assert.ok(named.x + named.width <= place.x + 1, `the title ends at ${named.x + named.width} px, its button begins at ${place.x} px`);
+  await page.keyboard.press("Escape");
   // The whole page the other way round: nothing sticks out.
   await page.evaluate(() => (document.documentElement.dir = "rtl"));
   await checkWidth(page);
@@ -90,6 +95,26 @@ test("text that is written from right to left is shown so, and does not turn wha
   await page.getByRole("button", { name: "Show conversations" }).click();
   const box = await list.boundingBox();
   assert.ok(box.x + box.width <= PHONE.width && box.x >= 0, "the list comes from the other side");
+  await close();
+});
+
+test("on a telephone what can be done with a message is written in whole words, and what is written is seen", async () => {
+  const text = `${"a-long-word".repeat(9)} and more`;
+  const id = await server.begin([{ text: "Done." }], { initial_message: { role: "user", content: [{ type: "text", text }] } });
+  const { page, close } = await open(server, `/c/${id}`, { ...PHONE, hasTouch: true });
+  await page.evaluate(() => localStorage.setItem("deft.preferences", JSON.stringify({ state: { language: "de" }, version: 0 })));
+  await page.reload();
+  await page.getByText("Done.").waitFor();
+  for (const name of ["Bearbeiten", "Zurückspulen", "Abzweigen", "Kopieren"]) {
+    const { height } = await own(page, "and more", "Du").getByRole("button", { name }).boundingBox();
+    assert.ok(height < 30, `${name} is ${height} px high`);
+  }
+  const message = page.getByLabel("Nachricht", { exact: true });
+  await message.fill("Words that are more than one line has room for. ".repeat(4));
+  const [shown, whole] = await message.evaluate((field) => [field.clientHeight, field.scrollHeight]);
+  assert.equal(shown, whole);
+  await message.fill("Words that are more than the screen has room for. ".repeat(99));
+  assert.ok((await message.boundingBox()).height < PHONE.height / 2);
   await close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, own, say, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkInside, command, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -185,6 +185,13 @@ test("a conversation is tagged, put away, found again and exported in three form
   await page.getByLabel("Words, with spaces between them").fill("review urgent");
   await page.keyboard.press("Enter");
   await page.locator(".entry .tag", { hasText: "urgent" }).waitFor();
+  await choose("Tags");
+  await page.getByLabel("Words, with spaces between them").fill("review urgent server release-candidate performance");
+  await page.keyboard.press("Enter");
+  const last = page.locator(".entry .tag", { hasText: "performance" });
+  await last.waitFor();
+  await checkInside(last, page.locator(".sidebar"));
+  await checkInside(page.locator(".entry.current .entry-facts > :last-child"), page.locator(".sidebar"));
   await choose("Archive");
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.getByText("Keepsake").waitFor({ state: "detached" });
