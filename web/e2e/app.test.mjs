@@ -203,6 +203,8 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByRole("button", { name: "More about Needle" }).click();
   await checkAccess(page, "what can be done with a conversation");
   await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.getByLabel("Title").fill(" ");
+  await page.getByRole("button", { name: "Save" }).and(page.locator(":disabled")).waitFor();
   await page.getByLabel("Title").fill("Needle two");
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
@@ -210,6 +212,10 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByRole("dialog", { name: "Commands" }).waitFor();
   await page.keyboard.type("needle two");
   await checkAccess(page, "the commands");
+  await page.keyboard.type(" and no more");
+  await page.getByRole("status").getByText("Nothing by that name.").waitFor();
+  await checkAccess(page, "no command");
+  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
   await page.getByRole("button", { name: "More about Needle two" }).click();

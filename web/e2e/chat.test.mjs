@@ -134,7 +134,13 @@ test("another model goes on, by its name in a message or in the palette", async 
   await page.keyboard.press("Enter");
   assert.equal(await message.inputValue(), "/model second-model ");
   const first = await modelOf();
+  await message.fill("/model no-such-model");
   await page.keyboard.press("Enter");
+  const problem = page.getByRole("alert").filter({ hasText: "no-such-model" });
+  await problem.waitFor();
+  await message.fill("/model second-model");
+  await page.keyboard.press("Enter");
+  await problem.waitFor({ state: "detached" });
   await page.locator(".bar").getByText("demo", { exact: true }).waitFor();
   assert.notEqual(await modelOf(), first);
   await page.keyboard.press("Control+k");

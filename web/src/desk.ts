@@ -14,7 +14,7 @@ export interface Desk {
   write: (text: string) => void;
   /** Opens the dialog that goes back to before a message. */
   rewind: (message: string) => void;
-  /** Tells the user about something that failed. */
+  /** Tells the user about something that failed; null: that is over. */
   complain: (error: unknown) => void;
 }
 

@@ -106,11 +106,13 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       return;
     }
     if (command) {
+      desk.complain(null); // what was wrong before may be right now
+      setSaid(`${t("Under way:")} ${command.command.help}`);
       const words = await command.command.run(id, command.rest).catch((error: unknown) => {
-        change(text);
+        if (!draftOf(id)) change(text); // unless something else was begun meanwhile
         desk.complain(error);
       });
-      if (words) setSaid(words);
+      setSaid(words || null);
       return;
     }
     setPictures([]);

@@ -141,7 +141,8 @@ export function Conversation({ id }: { id: string }) {
         composer.current(text, images);
       }
     };
-    const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
+    const complain = (error: unknown) =>
+      setProblem(error === null ? null : error instanceof Error ? error.message : String(error));
     return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind, complain };
   }, [id, stream, queries]);
   const settle = ({ id: message, text, images }: Unsent, what: "again" | "discard") => {

@@ -40,8 +40,11 @@ export default function Palette() {
             {act.error.message}
           </p>
         )}
-        <Command.List>
+        {/* A list may hold nothing but what can be chosen. */}
+        <div role="status">
           <Command.Empty>{t("Nothing by that name.")}</Command.Empty>
+        </div>
+        <Command.List label={t("Commands")}>
           <Command.Group heading={t("Do")}>
             {command(t("New conversation"), () => go(null))}
             {current &&
