@@ -2,7 +2,7 @@ import { Bot, Command, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
-import { useConversations, usePages, useSaid } from "../conversations";
+import { MAX_PAGES, useConversations, usePages, useSaid } from "../conversations";
 import { withChord } from "../keys";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
@@ -14,9 +14,6 @@ import type { Conversation } from "../wire";
 import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
-
-/** Pages of the list that are loaded for a search, or for the archive. */
-const MAX_PAGES = 10;
 
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
