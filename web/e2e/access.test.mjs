@@ -139,6 +139,17 @@ test("at 320 px long words and wide tables have room, and an action that waits i
   await close();
 });
 
+test("on a page that is magnified twice a message can be sent while an action waits", async () => {
+  const id = await server.begin([command("I clean up.", "rm -r build # ".repeat(40)), { text: "Done." }], { confirmation_policy: { kind: "AlwaysConfirm" } });
+  const { page, close } = await open(server, `/c/${id}`, { width: 640, height: 360 });
+  await page.getByRole("region", { name: "Waiting for you" }).waitFor();
+  const send = page.getByRole("button", { name: "Send instead" });
+  await send.scrollIntoViewIfNeeded();
+  const { y, height } = await send.boundingBox();
+  assert.ok(y + height <= 360, `the button ends at ${y + height} px`);
+  await close();
+});
+
 test("on a telephone long names push nothing off the screen", async () => {
   const name = `${"a_very_long_name_of_a_file_".repeat(4)}.txt`;
   const id = await server.begin((folder) => [
