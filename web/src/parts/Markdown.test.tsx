@@ -62,3 +62,16 @@ test("a list of tasks says which are done", () => {
   expect(getByRole("checkbox", { name: "done" }).matches(":checked")).toBe(true);
   expect(getByRole("checkbox", { name: "to do" }).matches(":checked")).toBe(false);
 });
+
+test("lines that a person typed stay lines, in a long text too", () => {
+  const text = "Mend these:\nthe parser  \nthe printer\n\n- one\n  more\n\n```\na\nb\n```\n";
+  for (const written of [text, text + "\n\nand so on".repeat(900)]) {
+    const { container } = render(<Markdown text={written} lines="kept" />);
+    expect(container.querySelectorAll("p")[0]?.querySelectorAll("br")).toHaveLength(2);
+    expect(container.querySelector("li")?.querySelectorAll("br")).toHaveLength(1);
+    expect(container.querySelector("pre")?.textContent).toBe("a\nb\n");
+    cleanup();
+  }
+  const { container } = render(<Markdown text={text} />);
+  expect(container.querySelectorAll("br")).toHaveLength(1);
+});

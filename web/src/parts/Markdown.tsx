@@ -10,6 +10,7 @@ import { t } from "../words";
 import { CopyButton } from "./CopyButton";
 import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
+import { remarkLines } from "./remark-lines";
 import { remarkWhole } from "./remark-whole";
 
 const Coloured = lazily(() => import("./Coloured"));
@@ -69,15 +70,18 @@ const LONG = 8_000;
 const MAX_KEPT = 100;
 const kept = new Map<string, ReactElement>();
 
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return text.length > LONG ? <LongMarkdown text={text} end="written" /> : <Block text={text} isKept={false} />;
+/** Whether a line that ends is another one, as for who has typed it, or goes on, as Markdown has it. */
+type Lines = "kept" | "joined";
+
+export const Markdown = memo(function Markdown({ text, lines = "joined" }: { text: string; lines?: Lines }) {
+  return text.length > LONG ? <LongMarkdown text={text} lines={lines} end="written" /> : <Block text={text} lines={lines} isKept={false} />;
 });
 
 /** A text that grows, or is long: the blocks that are complete are not read again. */
-export function LongMarkdown({ text, end }: { text: string; end: "growing" | "written" }) {
+export function LongMarkdown({ text, lines = "joined", end }: { text: string; lines?: Lines; end: "growing" | "written" }) {
   const all = blocks(text);
   const block = (block: string, key: number, isLast: boolean) => (
-    <Block key={key} text={block} isKept={!isLast || end === "written"} />
+    <Block key={key} text={block} lines={lines} isKept={!isLast || end === "written"} />
   );
   return all.map((found, index) => {
     const isLast = index === all.length - 1;
@@ -95,18 +99,19 @@ export function LongMarkdown({ text, end }: { text: string; end: "growing" | "wr
   });
 }
 
-const Block = memo(function Block({ text, isKept }: { text: string; isKept: boolean }) {
-  return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
+const Block = memo(function Block({ text, lines, isKept }: { text: string; lines: Lines; isKept: boolean }) {
+  return <div className="markdown" dir="auto">{read(text, lines, isKept)}</div>;
 });
 
-function read(written: string, isKept: boolean): ReactElement {
+function read(written: string, lines: Lines, isKept: boolean): ReactElement {
   const text = unturned(written);
   if (isPlainLine(text)) return <p>{text.trim()}</p>;
-  const known = kept.get(text);
+  const name = `${lines} ${text}`;
+  const known = kept.get(name);
   if (known) return known;
   const element = ReactMarkdown({
     children: text,
-    remarkPlugins: [remarkGfm, remarkWhole],
+    remarkPlugins: [remarkGfm, remarkWhole, ...(lines === "kept" ? [remarkLines] : [])],
     rehypePlugins: [rehypeSanitize, rehypeUnturned],
     remarkRehypeOptions: { footnoteLabel: t("Footnotes") },
     components: COMPONENTS,
@@ -114,7 +119,7 @@ function read(written: string, isKept: boolean): ReactElement {
   if (isKept) {
     const [oldest] = kept.keys();
     if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest);
-    kept.set(text, element);
+    kept.set(name, element);
   }
   return element;
 }
