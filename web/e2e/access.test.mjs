@@ -109,6 +109,7 @@ test("on a telephone what can be done with a message is written in whole words, 
     const { height } = await own(page, "and more", "Du").getByRole("button", { name }).boundingBox();
     assert.ok(height < 30, `${name} is ${height} px high`);
   }
+  await checkAccess(page, "a message on a telephone");
   const message = page.getByLabel("Nachricht", { exact: true });
   await message.fill("Words that are more than one line has room for. ".repeat(4));
   const [shown, whole] = await message.evaluate((field) => [field.clientHeight, field.scrollHeight]);
