@@ -87,6 +87,14 @@ test("files and conversation go back to before a message, after a look at what t
   await page.getByText("It was rewound.").waitFor({ state: "detached" });
   assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n");
   assert.ok(existsSync(file("more.txt")));
+
+  await page.getByLabel("Message", { exact: true }).fill("What was begun meanwhile");
+  await own(page, "Spoil it").hover();
+  await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
+  await dialog.getByText("is removed").waitFor();
+  await dialog.getByRole("button", { name: "Rewind" }).click();
+  await own(page, "Spoil it").waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "What was begun meanwhile");
   await close();
 });
 
