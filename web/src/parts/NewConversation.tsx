@@ -116,7 +116,7 @@ export function NewConversation() {
       </header>
       <div className="new-body">
         <h1>{t("What should the agent do?")}</h1>
-        {offer.isSuccess && !hasModel && <LocalModels />}
+        {offer.isSuccess && !hasModel && <LocalModels onChosen={() => area.current?.focus()} />}
         {offer.isSuccess && !hasModel && demo}
         <form
           onSubmit={(event) => {
@@ -232,8 +232,8 @@ export function NewConversation() {
   );
 }
 
-/** Models that run on the server's machine: they need no key. */
-function LocalModels() {
+/** Models that run on the server's machine: they need no key. When one is chosen, the offer and what had the focus are gone. */
+function LocalModels({ onChosen }: { onChosen: () => void }) {
   const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
   const found = local.data?.filter(({ models }) => models.length > 0) ?? [];
   if (found.length === 0) return null;
@@ -244,7 +244,13 @@ function LocalModels() {
         <div key={place.address} className="row">
           <strong>{place.title}</strong>
           {place.models.slice(0, 8).map((name) => (
-            <button key={name} onClick={() => usePreferences.setState({ model: name, profile: "" })}>
+            <button
+              key={name}
+              onClick={() => {
+                usePreferences.setState({ model: name, profile: "" });
+                onChosen();
+              }}
+            >
               {name}
             </button>
           ))}
