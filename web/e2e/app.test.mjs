@@ -107,9 +107,10 @@ test("what must be allowed waits for a word", async () => {
   const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
-  await question.getByRole("button", { name: "Allow", exact: true }).click();
+  await question.getByRole("button", { name: "Allow", exact: true }).press("Enter");
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
+  await page.locator("textarea[aria-label=Message]:focus").waitFor();
   await close();
 });
 

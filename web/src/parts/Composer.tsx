@@ -6,6 +6,7 @@ import { commandOf, offeredCommands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
 import { useDropped } from "../dropped";
+import { useFocusLeft } from "../focus-back";
 import { chordFor, chordWords, isKey, withChord } from "../keys";
 import { lazily } from "../lazily";
 import { unturned } from "../plain";
@@ -79,6 +80,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     }
   };
   useDropped((files) => void add(files));
+  // A button that was pressed, as to allow or to stop, is gone when that has come about.
+  useFocusLeft(desk.stream.fold.view.status, () => {
+    if (!isTouched()) area.current?.focus();
+  });
 
   const names = {
     scope: id,
