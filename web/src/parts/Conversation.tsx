@@ -144,7 +144,7 @@ export function Conversation({ id }: { id: string }) {
     const complain = (error: unknown) =>
       setProblem(error === null ? null : error instanceof Error ? error.message : String(error));
     const write = (text: string, images: string[]) => {
-      if (!draftOf(id)) composer.current(text, images);
+      if (!draftOf(id)) composer.current(text, images.length > 0 ? images : undefined); // others may be there already
     };
     return { id, stream, send, queue: wait, write, rewind, complain };
   }, [id, stream, queries]);

@@ -32,7 +32,7 @@ const COMPONENTS: Components = {
   },
   img: ({ src, alt }) => {
     if (typeof src !== "string" || !src) return null;
-    const what = `${t("Picture")}${alt && `: ${alt}`}`;
+    const what = alt ? `${t("Picture")}: ${alt}` : t("Picture");
     if (!URL.canParse(src)) return <>{what} ({src})</>;
     return (
       <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
