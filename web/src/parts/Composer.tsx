@@ -68,6 +68,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   const add = async (given: FileList) => {
     const files = [...given]; // the field's list is emptied for the next choice
     if (files.length === 0) return;
+    desk.complain(null);
     try {
       // Until the stream tells the folder, the conversation does.
       const folder = desk.stream.fold.view.folder || (await api.get(id)).workspace.working_dir;
