@@ -83,6 +83,11 @@ test("text that is written from right to left is shown so, and does not turn wha
   for (const each of [title, page.locator(".entry-title", { hasText: "כותרת" })]) {
     assert.equal(await each.evaluate((found) => getComputedStyle(found).direction), "rtl");
   }
+  await page.getByRole("button", { name: "Show conversations" }).click();
+  const [name, button] = [".entry-title", "button"].map((part) => page.locator(".entry.current").locator(part).first());
+  const [named, place] = [await name.boundingBox(), await button.boundingBox()];
+  assert.ok(named.x + named.width <= place.x + 1, `the title ends at ${named.x + named.width} px, its button begins at ${place.x} px`);
+  await page.keyboard.press("Escape");
   // The whole page the other way round: nothing sticks out.
   await page.evaluate(() => (document.documentElement.dir = "rtl"));
   await checkWidth(page);
@@ -90,6 +95,27 @@ test("text that is written from right to left is shown so, and does not turn wha
   await page.getByRole("button", { name: "Show conversations" }).click();
   const box = await list.boundingBox();
   assert.ok(box.x + box.width <= PHONE.width && box.x >= 0, "the list comes from the other side");
+  await close();
+});
+
+test("on a telephone what can be done with a message is written in whole words, and what is written is seen", async () => {
+  const text = `${"a-long-word".repeat(9)} and more`;
+  const id = await server.begin([{ text: "Done." }], { initial_message: { role: "user", content: [{ type: "text", text }] } });
+  const { page, close } = await open(server, `/c/${id}`, { ...PHONE, hasTouch: true });
+  await page.evaluate(() => localStorage.setItem("deft.preferences", JSON.stringify({ state: { language: "de" }, version: 0 })));
+  await page.reload();
+  await page.getByText("Done.").waitFor();
+  for (const name of ["Bearbeiten", "Zurückspulen", "Abzweigen", "Kopieren"]) {
+    const { height } = await own(page, "and more", "Du").getByRole("button", { name }).boundingBox();
+    assert.ok(height < 30, `${name} is ${height} px high`);
+  }
+  await checkAccess(page, "a message on a telephone");
+  const message = page.getByLabel("Nachricht", { exact: true });
+  await message.fill("Words that are more than one line has room for. ".repeat(4));
+  const [shown, whole] = await message.evaluate((field) => [field.clientHeight, field.scrollHeight]);
+  assert.equal(shown, whole);
+  await message.fill("Words that are more than the screen has room for. ".repeat(99));
+  assert.ok((await message.boundingBox()).height < PHONE.height / 2);
   await close();
 });
 
@@ -111,6 +137,17 @@ test("at 320 px long words and wide tables have room, and an action that waits i
   assert.ok(height < 60, "words of the table are not taken apart");
   await checkAccess(page, "a wide table on a small screen");
   await checkWidth(page);
+  await close();
+});
+
+test("on a page that is magnified twice a message can be sent while an action waits", async () => {
+  const id = await server.begin([command("I clean up.", "rm -r build # ".repeat(40)), { text: "Done." }], { confirmation_policy: { kind: "AlwaysConfirm" } });
+  const { page, close } = await open(server, `/c/${id}`, { width: 640, height: 360 });
+  await page.getByRole("region", { name: "Waiting for you" }).waitFor();
+  const send = page.getByRole("button", { name: "Send instead" });
+  await send.scrollIntoViewIfNeeded();
+  const { y, height } = await send.boundingBox();
+  assert.ok(y + height <= 360, `the button ends at ${y + height} px`);
   await close();
 });
 

@@ -107,9 +107,10 @@ test("what must be allowed waits for a word", async () => {
   const question = page.getByRole("region", { name: "Waiting for you" });
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
-  await question.getByRole("button", { name: "Allow", exact: true }).click();
+  await question.getByRole("button", { name: "Allow", exact: true }).press("Enter");
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
+  await page.locator("textarea[aria-label=Message]:focus").waitFor();
   await close();
 });
 
@@ -203,6 +204,8 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByRole("button", { name: "More about Needle" }).click();
   await checkAccess(page, "what can be done with a conversation");
   await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.getByLabel("Title").fill(" ");
+  await page.getByRole("button", { name: "Save" }).and(page.locator(":disabled")).waitFor();
   await page.getByLabel("Title").fill("Needle two");
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
@@ -210,6 +213,10 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByRole("dialog", { name: "Commands" }).waitFor();
   await page.keyboard.type("needle two");
   await checkAccess(page, "the commands");
+  await page.keyboard.type(" and no more");
+  await page.getByRole("status").getByText("Nothing by that name.").waitFor();
+  await checkAccess(page, "no command");
+  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
   await page.getByRole("button", { name: "More about Needle two" }).click();

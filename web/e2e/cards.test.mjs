@@ -98,8 +98,8 @@ test("pictures are pasted, and other files dropped", async () => {
   const { workspace } = await server.ended(id);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
-  const bring = (kind, name, type) =>
-    page.getByLabel("Message", { exact: true }).evaluate(
+  const bring = (kind, name, type, place = page.getByLabel("Message", { exact: true })) =>
+    place.evaluate(
       async (field, [kind, name, type]) => {
         const canvas = Object.assign(document.createElement("canvas"), { width: 4, height: 4 });
         const picture = await new Promise((resolve) => canvas.toBlob(resolve));
@@ -119,6 +119,8 @@ test("pictures are pasted, and other files dropped", async () => {
   await bring("drop", "notes.csv", "text/csv");
   await page.waitForFunction(() => document.querySelector(".composer textarea").value.includes("@uploads/notes.csv"));
   assert.ok(existsSync(join(workspace.working_dir, "uploads/notes.csv")));
+  await bring("drop", "beside.csv", "text/csv", page.getByRole("heading", { level: 1 }));
+  await page.waitForFunction(() => document.querySelector(".composer textarea").value.includes("@uploads/beside.csv"));
   await close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, own, say, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkInside, command, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -87,6 +87,14 @@ test("files and conversation go back to before a message, after a look at what t
   await page.getByText("It was rewound.").waitFor({ state: "detached" });
   assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n");
   assert.ok(existsSync(file("more.txt")));
+
+  await page.getByLabel("Message", { exact: true }).fill("What was begun meanwhile");
+  await own(page, "Spoil it").hover();
+  await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
+  await dialog.getByText("is removed").waitFor();
+  await dialog.getByRole("button", { name: "Rewind" }).click();
+  await own(page, "Spoil it").waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "What was begun meanwhile");
   await close();
 });
 
@@ -134,7 +142,13 @@ test("another model goes on, by its name in a message or in the palette", async 
   await page.keyboard.press("Enter");
   assert.equal(await message.inputValue(), "/model second-model ");
   const first = await modelOf();
+  await message.fill("/model no-such-model");
   await page.keyboard.press("Enter");
+  const problem = page.getByRole("alert").filter({ hasText: "no-such-model" });
+  await problem.waitFor();
+  await message.fill("/model second-model");
+  await page.keyboard.press("Enter");
+  await problem.waitFor({ state: "detached" });
   await page.locator(".bar").getByText("demo", { exact: true }).waitFor();
   assert.notEqual(await modelOf(), first);
   await page.keyboard.press("Control+k");
@@ -185,6 +199,13 @@ test("a conversation is tagged, put away, found again and exported in three form
   await page.getByLabel("Words, with spaces between them").fill("review urgent");
   await page.keyboard.press("Enter");
   await page.locator(".entry .tag", { hasText: "urgent" }).waitFor();
+  await choose("Tags");
+  await page.getByLabel("Words, with spaces between them").fill("review urgent server release-candidate performance");
+  await page.keyboard.press("Enter");
+  const last = page.locator(".entry .tag", { hasText: "performance" });
+  await last.waitFor();
+  await checkInside(last, page.locator(".sidebar"));
+  await checkInside(page.locator(".entry.current .entry-facts > :last-child"), page.locator(".sidebar"));
   await choose("Archive");
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.getByText("Keepsake").waitFor({ state: "detached" });

@@ -105,9 +105,9 @@ export class Server {
   }
 }
 
-/** Opens a page for one test; `close` says what it did wrong. */
-export async function open(server, path = "/", size = { width: 1280, height: 800 }) {
-  const context = await browser.newContext({ viewport: size, colorScheme: "light", reducedMotion: "reduce" });
+/** Opens a page for one test; `close` says what it did wrong. `hasTouch`: it is used by fingers, on glass. */
+export async function open(server, path = "/", { hasTouch = false, ...viewport } = { width: 1280, height: 800 }) {
+  const context = await browser.newContext({ viewport, hasTouch, isMobile: hasTouch, colorScheme: "light", reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const faults = [];
@@ -196,7 +196,7 @@ export const say = async (page, text) => {
 };
 
 /** A message of one's own. */
-export const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
+export const own = (page, text, you = "You") => page.getByLabel(you, { exact: true }).filter({ hasText: text });
 
 /** Begins a conversation in a project whose skill runs a command. */
 export async function beginInProject(server) {

@@ -124,6 +124,7 @@ test("models that run on the machine are offered first", async () => {
   await page.reload();
   await page.getByRole("button", { name: "ollama/qwen3" }).click();
   assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "ollama/qwen3");
+  await page.locator("textarea[aria-label=Task]:focus").waitFor();
   await close();
 });
 

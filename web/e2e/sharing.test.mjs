@@ -46,6 +46,7 @@ test("who has a link reads and follows a conversation, until it is taken back", 
   await dialog.getByRole("button", { name: "Make a link" }).click();
   const link = await dialog.getByLabel("The link, which is shown only once").inputValue();
   await dialog.getByRole("button", { name: "Revoke" }).waitFor();
+  await dialog.getByText("an address of this machine only").waitFor();
   await checkAccess(page, "links");
 
   const guest = await visit(link, { width: 360, height: 640 });

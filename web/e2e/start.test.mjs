@@ -159,6 +159,18 @@ test("menus and buttons have room on a telephone, in German too", async () => {
   const menu = await page.getByRole("menu").boundingBox();
   assert.ok(menu.width < 320, `the menu is ${menu.width} px wide`);
   await checkWidth(page);
+  for (const closed of ["menu", "dialog"]) {
+    if (closed === "dialog") {
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name: "Umbenennen" }).click();
+      await page.getByRole("dialog").waitFor();
+    }
+    await page.keyboard.press("Escape");
+    await page.getByRole(closed).waitFor({ state: "detached" });
+    assert.ok(await page.getByRole("button", { name: "Neues Gespräch" }).isVisible(), `Escape closes the ${closed} alone`);
+  }
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Neues Gespräch" }).waitFor({ state: "hidden" });
   await close();
 });
 

@@ -76,7 +76,7 @@ test("nothing is changed before the plan is approved, and it runs as the user ch
       tool_calls: [
         {
           name: "planning_file_editor",
-          arguments: { command: "create", path: `${folder}/.agents_tmp/PLAN.md`, file_text: "# Steps\n\nMake **wrong**.\n" },
+          arguments: { command: "create", path: `${folder}/.agents_tmp/PLAN.md`, file_text: `# Steps\n\n- Make **wrong**.\n${"- And more.\n".repeat(30)}` },
         },
       ],
     },
@@ -93,6 +93,11 @@ test("nothing is changed before the plan is approved, and it runs as the user ch
   await page.keyboard.press("Enter");
   await plan.getByText("wrong").waitFor();
   await checkAccess(page, "a plan");
+  assert.equal(await plan.getByRole("list").evaluate((list) => getComputedStyle(list).listStyleType), "disc");
+  await page.setViewportSize({ width: 360, height: 640 });
+  const send = await page.getByRole("button", { name: "Send", exact: true }).boundingBox();
+  assert.ok(send.y + send.height <= 640, `the button that sends ends at ${send.y + send.height} px`);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await plan.getByRole("button", { name: "Edit" }).click();
   await plan.getByLabel("The plan, changed").fill("Make it right.");
   await plan.getByRole("button", { name: "Approve and run" }).click();

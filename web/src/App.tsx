@@ -34,7 +34,7 @@ export function App() {
       if (opened) {
         event.preventDefault();
         useScreen.setState({ dialog: opened });
-      } else if (event.key === "Escape") {
+      } else if (event.key === "Escape" && !document.querySelector("dialog[open], :popover-open")) {
         useScreen.setState({ isSidebarOpen: false });
       }
     };

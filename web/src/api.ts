@@ -1,6 +1,6 @@
 // Conversations: what can be asked of them.
 
-import { type Answer, ask, askSealed, on } from "./ask";
+import { type Answer, ask, askSealed, on, Refused } from "./ask";
 import { bring, naming } from "./attachments";
 import { budgets, type Limits, usualBudget } from "./budget";
 import { keepUnsent } from "./drafts";
@@ -11,6 +11,7 @@ import { type Mode, plan } from "./plan";
 import { type Analyzer, type Policy, safetyOf } from "./safety";
 import { type Briefing, briefingOf } from "./view";
 import { type Content, type Conversation, type Fields, textOf } from "./wire";
+import { t } from "./words";
 
 /** What a person says to an action that waits. */
 export type Decision = components["schemas"]["Answer"];
@@ -188,7 +189,11 @@ export const api = {
   pursue: (id: string, objective: string) =>
     ask("post", "/api/conversations/{conversation_id}/goal", { ...on(id), body: { objective } }),
   /** Goes on with a goal that was not reached. */
-  pursueAgain: (id: string) => ask("post", "/api/conversations/{conversation_id}/goal/resume", on(id)),
+  pursueAgain: (id: string) =>
+    ask("post", "/api/conversations/{conversation_id}/goal/resume", on(id)).catch((error: unknown) => {
+      const hasNone = error instanceof Refused && error.message === "no_resumable_goal"; // that is what the protocol says
+      throw hasNone ? new Error(t("There is no goal to go on with. Write one behind it.")) : error;
+    }),
   condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", { ...on(id), isLong: true }),
   askAside: (id: string, question: string) =>
     ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question }, isLong: true }),

@@ -54,3 +54,11 @@ test("pictures beyond those that go with a message are refused in words", async 
   expect(cut.refused).toContain("8 pictures");
   vi.unstubAllGlobals();
 });
+
+test("a folder, which looks like a file, is refused in words, and what came with it is taken", async () => {
+  const folder = new File([], "src");
+  folder.slice = () => ({ arrayBuffer: () => Promise.reject(new Error("NotFoundError")) }) as unknown as Blob;
+  const { others, refused } = await sorted([folder, new File(["a"], "a.txt")], 0);
+  expect(others.map(({ name }) => name)).toEqual(["a.txt"]);
+  expect(refused).toContain("“src” cannot be read");
+});

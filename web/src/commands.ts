@@ -20,6 +20,12 @@ export interface Command {
   run: (id: string, words: string) => Promise<string | void>;
 }
 
+/** The words behind a command that can do nothing without. */
+function needed(words: string, complaint: string): string {
+  if (!words.trim()) throw new Error(complaint);
+  return words.trim();
+}
+
 export function commands(): Command[] {
   const exported = (name: string, format: Format): Command => ({
     name,
@@ -39,7 +45,7 @@ export function commands(): Command[] {
       name: "ask",
       help: t("Ask the model something on the side"),
       needsWords: true,
-      run: async (id, words) => (await api.askAside(id, words)).response,
+      run: async (id, words) => (await api.askAside(id, needed(words, t("Write the question behind it.")))).response,
     },
     {
       name: "goal",
@@ -51,7 +57,10 @@ export function commands(): Command[] {
       name: "model",
       help: t("Switch to another model"),
       needsWords: true,
-      run: async (id, words) => void (await api.switchProfile(id, words.trim())),
+      run: async (id, words) => {
+        const profile = needed(words, t("Write the name of a profile behind it. They are in Settings, Models."));
+        await api.switchProfile(id, profile);
+      },
     },
     { name: "undo", help: t("Rewind to before the last message"), run: async () => rewind(LAST) },
     {

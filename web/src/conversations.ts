@@ -6,6 +6,9 @@ import { api } from "./api";
 import { usePreferences } from "./preferences";
 import type { Conversation } from "./wire";
 
+/** Pages of the list that are loaded for a search, or for the archive. */
+export const MAX_PAGES = 10;
+
 /** How often the list is asked for again. */
 const REFRESH_MS = 5_000;
 

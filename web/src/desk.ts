@@ -10,11 +10,11 @@ export interface Desk {
   send: (text: string, images: string[], message?: string) => Promise<void>;
   /** Says it when the turn ends. */
   queue: (text: string, images: string[]) => Promise<void>;
-  /** Puts a text where messages are written. */
-  write: (text: string) => void;
+  /** Puts a message where messages are written, unless another was begun there. */
+  write: (text: string, images: string[]) => void;
   /** Opens the dialog that goes back to before a message. */
   rewind: (message: string) => void;
-  /** Tells the user about something that failed. */
+  /** Tells the user about something that failed; null: that is over. */
   complain: (error: unknown) => void;
 }
 

@@ -2,7 +2,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { useState } from "react";
 import { afterEach, expect, test } from "vitest";
-import { useFocusBack } from "./focus-back";
+import { useFocusBack, useFocusLeft } from "./focus-back";
 
 afterEach(cleanup);
 
@@ -34,4 +34,26 @@ test("what is closed gives the focus back, unless that is elsewhere by then", ()
     fireEvent.keyDown(field, { key: "Escape" });
     expect(document.activeElement).toBe(wanted);
   }
+});
+
+function Question({ isAsked }: { isAsked: boolean }) {
+  useFocusLeft(String(isAsked), () => screen.getByLabelText("message").focus());
+  return (
+    <>
+      {isAsked && <button>allow</button>}
+      <button>other</button>
+      <input aria-label="message" />
+    </>
+  );
+}
+
+test("what takes the focus away with it leaves it to the field, and no other does", () => {
+  const { rerender } = render(<Question isAsked />);
+  screen.getByText("allow").focus();
+  rerender(<Question isAsked={false} />);
+  expect(document.activeElement).toBe(screen.getByLabelText("message"));
+  rerender(<Question isAsked />);
+  screen.getByText("other").focus();
+  rerender(<Question isAsked={false} />);
+  expect(document.activeElement).toBe(screen.getByText("other"));
 });

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 /** What is taken off the screen gives the focus back to what had it before; else who uses a keyboard begins at the top. */
 export function useFocusBack(): void {
@@ -11,4 +11,17 @@ export function useFocusBack(): void {
     },
     [before],
   );
+}
+
+/** Where a change took off the screen what had the focus, somebody else takes it. */
+export function useFocusLeft(change: string, take: () => void): void {
+  const last = useRef<Element | null>(null);
+  useEffect(() => {
+    const note = () => (last.current = document.activeElement);
+    addEventListener("focusin", note);
+    return () => removeEventListener("focusin", note);
+  }, []);
+  useEffect(() => {
+    if (document.activeElement === document.body && last.current?.isConnected === false) take();
+  }, [change]);
 }

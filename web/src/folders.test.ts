@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { isWorkspaceName, placeOf, wayTo } from "./folders";
+import { folders, isWorkspaceName, placeOf, wayTo } from "./folders";
 import type { Conversation } from "./wire";
 
-vi.mock("./ask", () => ({})); // it needs a browser
+vi.mock("./ask", () => ({ ask: async () => ({ home: "/home/me" }) })); // it needs a browser
 
 const root = (path: string) => ({ name: path, path });
 const paths = (path: string, ...roots: string[]) => wayTo(path, roots.map(root)).map((folder) => folder.path);
@@ -28,4 +28,15 @@ test("a place is offered again by its name where it has one", () => {
   const place = (workspace: object) => placeOf({ workspace } as Conversation);
   expect(place({ working_dir: "/workspace", name: "docker:debian:12" })).toBe("docker:debian:12");
   expect(place({ working_dir: "/home/me/a" })).toBe("/home/me/a");
+});
+
+test.each([
+  [" /srv/a ", "/srv/a"],
+  ["~", "/home/me"],
+  ["~/a", "/home/me/a"],
+  ["docker:debian:12", "docker:debian:12"],
+])("%j means %j", async (written, meant) => expect(await folders.meant(written)).toBe(meant));
+
+test.each(["a", "./a", "~me/a"])("%j says nothing of where it is, and is not made somewhere", async (written) => {
+  await expect(folders.meant(written)).rejects.toThrow("no whole path");
 });

@@ -2,6 +2,7 @@
 
 import { ask } from "./ask";
 import type { Conversation } from "./wire";
+import { t } from "./words";
 
 export interface Folder {
   name: string;
@@ -20,6 +21,15 @@ export const folders = {
       const found = { name, path };
       return isFolder(found) ? [found] : [];
     });
+  },
+  /** The folder that is meant: `~` is the home on the server. Any other name would be looked for, and made, beside whatever
+   * folder the server was started in. */
+  async meant(written: string): Promise<string> {
+    const path = written.trim();
+    if (path.startsWith("/") || isWorkspaceName(path)) return path;
+    if (!/^~(?:\/|$)/.test(path)) throw new Error(t("“{path}” is no whole path. Begin it with / or ~.", { path }));
+    const { home } = await ask("get", "/api/file/home");
+    return home + path.slice(1);
   },
   /** Files and folders below a folder whose names have this in them. */
   named: (path: string, name: string) => ask("get", "/api/file/search_entries", { query: { path, name, limit: 30 } }),

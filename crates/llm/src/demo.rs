@@ -32,8 +32,8 @@ const PACE: Pace = Pace {
 };
 
 const POLITE: &str = "I am the built-in demo, not a real model: all I can do is mend the small demo project, and I do \
-    not see it here. For this task choose a model with `--model openai/NAME`, or set `LLM_MODEL` and `LLM_API_KEY`, \
-    and `LLM_BASE_URL` for a server of your own.";
+    not see it here. For this task choose a model: in the web app where a new conversation begins, in the terminal with \
+    `--model openai/NAME`, or for both by `LLM_MODEL` and `LLM_API_KEY`, and `LLM_BASE_URL` for a server of your own.";
 
 /// The demo model.
 pub(crate) struct DemoModel {

@@ -25,7 +25,7 @@ export function MessageCard({ message }: { message: Message }) {
     <article className={`message from-${message.from}`} aria-label={speakers()[message.from]}>
       {message.from === "environment" && <strong className="hint">{speakers().environment}</strong>}
       <Reasoning id={message.id} text={message.reasoning} />
-      <Markdown text={message.text} />
+      <Markdown text={message.text} lines={message.from === "user" ? "kept" : "joined"} />
       <Images urls={message.images} />
       <CriticNote critic={message.critic} />
       {message.spent && <SpentNote spent={message.spent} />}

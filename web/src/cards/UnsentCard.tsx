@@ -10,7 +10,7 @@ export function UnsentCard({ message, onSettle }: { message: Unsent; onSettle: S
   const { text, images, failure } = message;
   return (
     <article className="message from-user unsent" aria-label={t("Your message, not sent yet")}>
-      <Markdown text={text} />
+      <Markdown text={text} lines="kept" />
       <Images urls={images} />
       {failure === null ? (
         <span className="hint">{t("Sending…")}</span>

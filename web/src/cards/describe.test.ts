@@ -13,6 +13,9 @@ test.each([
   ["browser_click", { kind: "BrowserClickAction", index: 3 }, "click element 3"],
   ["browser_navigate", { kind: "BrowserNavigateAction", url: "http://localhost" }, "http://localhost"],
   ["invoke_skill", { kind: "InvokeSkillAction", name: "release" }, "release"],
+  ["grep", { kind: "GrepAction", pattern: "key\n=", path: "/etc/ssh", include: "*.conf" }, "key␊= *.conf /etc/ssh"],
+  ["grep", { kind: "GrepAction", pattern: "key", path: "/w" }, "key"],
+  ["glob", { kind: "GlobAction", pattern: "*.ts", path: "/w/src" }, "*.ts src"],
   ["other", { kind: "MCPToolAction", data: { query: "cats" } }, "cats"],
 ])("a card says what %s is about, and not its arguments as JSON", (tool, action, title) => {
   expect(describe(call(tool, action, `${tool}: {"raw": true}`), "/w").title).toBe(title);

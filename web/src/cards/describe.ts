@@ -63,8 +63,11 @@ function subject(call: Call, folder: string): { label: string; title: string } {
     case "ApplyPatchAction":
       return { label: t("Patch"), title: patchedFiles(field(call, "patch")).join(", ") || summary };
     case "GrepAction":
-    case "GlobAction":
-      return { label: t("Search"), title: field(call, "pattern") };
+    case "GlobAction": {
+      // Where it looks may matter more than what for.
+      const where = [field(call, "include"), path === folder ? "" : path];
+      return { label: t("Search"), title: [field(call, "pattern").replaceAll("\n", "␊"), ...where].filter(Boolean).join(" ") };
+    }
     case "TaskTrackerAction":
       return { label: t("Tasks"), title: command === "plan" ? t("Plan") : t("Look at the plan") };
     case "ThinkAction":

@@ -5,6 +5,8 @@ import { attach, naming } from "../attachments";
 import { commandOf, offeredCommands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { useDropped } from "../dropped";
+import { useFocusLeft } from "../focus-back";
 import { chordFor, chordWords, isKey, withChord } from "../keys";
 import { lazily } from "../lazily";
 import { unturned } from "../plain";
@@ -66,6 +68,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   const add = async (given: FileList) => {
     const files = [...given]; // the field's list is emptied for the next choice
     if (files.length === 0) return;
+    desk.complain(null);
     try {
       // Until the stream tells the folder, the conversation does.
       const folder = desk.stream.fold.view.folder || (await api.get(id)).workspace.working_dir;
@@ -77,6 +80,11 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       desk.complain(error);
     }
   };
+  useDropped((files) => void add(files));
+  // A button that was pressed, as to allow or to stop, is gone when that has come about.
+  useFocusLeft(desk.stream.fold.view.status, () => {
+    if (!isTouched()) area.current?.focus();
+  });
 
   const names = {
     scope: id,
@@ -104,11 +112,13 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       return;
     }
     if (command) {
+      desk.complain(null); // what was wrong before may be right now
+      setSaid(`${t("Under way:")} ${command.command.help}`);
       const words = await command.command.run(id, command.rest).catch((error: unknown) => {
-        change(text);
+        if (!draftOf(id)) change(text); // unless something else was begun meanwhile
         desk.complain(error);
       });
-      if (words) setSaid(words);
+      setSaid(words || null);
       return;
     }
     setPictures([]);
@@ -120,11 +130,6 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       onSubmit={(event) => {
         event.preventDefault();
         void submit("now");
-      }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        void add(event.dataTransfer.files);
       }}
     >
       {said && (

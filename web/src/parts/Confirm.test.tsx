@@ -90,3 +90,11 @@ test("it runs as changed", async () => {
     expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "edit", arguments: { command: "rm -r out" } }]),
   );
 });
+
+test("Enter behind the reason rejects with it", async () => {
+  const answer = show();
+  const field = screen.getByLabelText("Why not, for the agent");
+  fireEvent.change(field, { target: { value: "Not today." } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  await waitFor(() => expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "reject", reason: "Not today." }]));
+});

@@ -136,6 +136,9 @@ export function Confirm({ id, calls, folder }: Props) {
           placeholder={t("Why not (the agent reads it)")}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.nativeEvent.isComposing && !answer.isPending) mutate("reject");
+          }}
         />
         <button
           disabled={answer.isPending}

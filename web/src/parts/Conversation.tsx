@@ -5,7 +5,7 @@ import { api } from "../api";
 import { SPENT } from "../budget";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
-import { keepUnsent, unsentOf } from "../drafts";
+import { draftOf, keepUnsent, unsentOf } from "../drafts";
 import { freshId } from "../fresh-id";
 import { isKey, panelOf, withChord } from "../keys";
 import { lazily } from "../lazily";
@@ -141,8 +141,12 @@ export function Conversation({ id }: { id: string }) {
         composer.current(text, images);
       }
     };
-    const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
-    return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind, complain };
+    const complain = (error: unknown) =>
+      setProblem(error === null ? null : error instanceof Error ? error.message : String(error));
+    const write = (text: string, images: string[]) => {
+      if (!draftOf(id)) composer.current(text, images.length > 0 ? images : undefined); // others may be there already
+    };
+    return { id, stream, send, queue: wait, write, rewind, complain };
   }, [id, stream, queries]);
   const settle = ({ id: message, text, images }: Unsent, what: "again" | "discard") => {
     if (what === "again") return void desk.send(text, images, message);

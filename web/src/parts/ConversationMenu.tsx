@@ -120,7 +120,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
               <button type="button" onClick={close}>
                 {t("Cancel")}
               </button>
-              <button className={open === "delete" ? "danger" : "primary"} disabled={act.isPending}>
+              <button className={open === "delete" ? "danger" : "primary"} disabled={act.isPending || (open === "rename" && !text.trim())}>
                 {open === "delete" ? t("Delete") : t("Save")}
               </button>
             </div>

@@ -47,3 +47,31 @@ test("a footnote that only footnotes name is seen as it was written, one that th
   expect(container.textContent).toContain("[^c]: rm -rf /[^c]");
   expect(container.querySelectorAll("section.footnotes li, [data-footnotes] li")).toHaveLength(2);
 });
+
+test("what is no whole address is no link into the app, and is seen", () => {
+  const text = "[the parser](src/parser.ts) [`a.ts`](a.ts) [below](#below) ![shot](docs/shot.png) ![far](https://e.org/p.png) Read[^n].\n\n[^n]: It.\n";
+  const { container } = render(<Markdown text={text} />);
+  expect(container.textContent).toContain("the parser (src/parser.ts) a.ts below Picture: shot (docs/shot.png) Picture: far");
+  const links = [...container.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+  expect(links).toEqual(["https://e.org/p.png"]);
+  expect(container.querySelector("sup")?.textContent).toBe("1");
+});
+
+test("a list of tasks says which are done", () => {
+  const { getByRole } = render(<Markdown text={"- [x] one\n- [ ] two"} />);
+  expect(getByRole("checkbox", { name: "done" }).matches(":checked")).toBe(true);
+  expect(getByRole("checkbox", { name: "to do" }).matches(":checked")).toBe(false);
+});
+
+test("lines that a person typed stay lines, in a long text too", () => {
+  const text = "Mend these:\nthe parser  \nthe printer\n\n- one\n  more\n\n```\na\nb\n```\n";
+  for (const written of [text, text + "\n\nand so on".repeat(900)]) {
+    const { container } = render(<Markdown text={written} lines="kept" />);
+    expect(container.querySelectorAll("p")[0]?.querySelectorAll("br")).toHaveLength(2);
+    expect(container.querySelector("li")?.querySelectorAll("br")).toHaveLength(1);
+    expect(container.querySelector("pre")?.textContent).toBe("a\nb\n");
+    cleanup();
+  }
+  const { container } = render(<Markdown text={text} />);
+  expect(container.querySelectorAll("br")).toHaveLength(1);
+});

@@ -1,3 +1,4 @@
+import type { ElementContent } from "hast";
 import { Fragment, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
@@ -9,23 +10,39 @@ import { t } from "../words";
 import { CopyButton } from "./CopyButton";
 import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
+import { remarkLines } from "./remark-lines";
 import { remarkWhole } from "./remark-whole";
 
 const Coloured = lazily(() => import("./Coloured"));
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noreferrer noopener nofollow">
-      {children}
-    </a>
-  ),
-  img: ({ src, alt }) =>
-    typeof src === "string" && src ? (
+  a: ({ href, node, children }) => {
+    if (href && URL.canParse(href)) {
+      return (
+        <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+          {children}
+        </a>
+      );
+    }
+    // What is no whole address, as a file or a footnote, would lead to the app once more.
+    if (node?.properties["dataFootnoteBackref"] !== undefined) return null;
+    const isSaid = !href || href.startsWith("#") || href === (node && textOf(node));
+    return isSaid ? children : <>{children} ({href})</>;
+  },
+  img: ({ src, alt }) => {
+    if (typeof src !== "string" || !src) return null;
+    const what = alt ? `${t("Picture")}: ${alt}` : t("Picture");
+    if (!URL.canParse(src)) return <>{what} ({src})</>;
+    return (
       <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
-        {t("Picture")}{alt && `: ${alt}`} {t("(opens {host})", { host: host(src) })}
+        {what} {t("(opens {host})", { host: new URL(src).host })}
       </a>
-    ) : null,
+    );
+  },
+  input: ({ checked }) => (
+    <input type="checkbox" disabled readOnly checked={checked} aria-label={checked ? t("done") : t("to do")} />
+  ),
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   table: ({ children }) => (
     <div className="wide" tabIndex={0}>
@@ -53,15 +70,18 @@ const LONG = 8_000;
 const MAX_KEPT = 100;
 const kept = new Map<string, ReactElement>();
 
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return text.length > LONG ? <LongMarkdown text={text} end="written" /> : <Block text={text} isKept={false} />;
+/** Whether a line that ends is another one, as for who has typed it, or goes on, as Markdown has it. */
+type Lines = "kept" | "joined";
+
+export const Markdown = memo(function Markdown({ text, lines = "joined" }: { text: string; lines?: Lines }) {
+  return text.length > LONG ? <LongMarkdown text={text} lines={lines} end="written" /> : <Block text={text} lines={lines} isKept={false} />;
 });
 
 /** A text that grows, or is long: the blocks that are complete are not read again. */
-export function LongMarkdown({ text, end }: { text: string; end: "growing" | "written" }) {
+export function LongMarkdown({ text, lines = "joined", end }: { text: string; lines?: Lines; end: "growing" | "written" }) {
   const all = blocks(text);
   const block = (block: string, key: number, isLast: boolean) => (
-    <Block key={key} text={block} isKept={!isLast || end === "written"} />
+    <Block key={key} text={block} lines={lines} isKept={!isLast || end === "written"} />
   );
   return all.map((found, index) => {
     const isLast = index === all.length - 1;
@@ -79,25 +99,27 @@ export function LongMarkdown({ text, end }: { text: string; end: "growing" | "wr
   });
 }
 
-const Block = memo(function Block({ text, isKept }: { text: string; isKept: boolean }) {
-  return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
+const Block = memo(function Block({ text, lines, isKept }: { text: string; lines: Lines; isKept: boolean }) {
+  return <div className="markdown" dir="auto">{read(text, lines, isKept)}</div>;
 });
 
-function read(written: string, isKept: boolean): ReactElement {
+function read(written: string, lines: Lines, isKept: boolean): ReactElement {
   const text = unturned(written);
   if (isPlainLine(text)) return <p>{text.trim()}</p>;
-  const known = kept.get(text);
+  const name = `${lines} ${text}`;
+  const known = kept.get(name);
   if (known) return known;
   const element = ReactMarkdown({
     children: text,
-    remarkPlugins: [remarkGfm, remarkWhole],
+    remarkPlugins: [remarkGfm, remarkWhole, ...(lines === "kept" ? [remarkLines] : [])],
     rehypePlugins: [rehypeSanitize, rehypeUnturned],
+    remarkRehypeOptions: { footnoteLabel: t("Footnotes") },
     components: COMPONENTS,
   });
   if (isKept) {
     const [oldest] = kept.keys();
     if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest);
-    kept.set(text, element);
+    kept.set(name, element);
   }
   return element;
 }
@@ -114,6 +136,5 @@ function CodeBlock({ children }: { children: ReactNode }) {
   );
 }
 
-function host(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : t("an address of this server");
-}
+const textOf = (node: ElementContent): string =>
+  node.type === "text" ? node.value : "children" in node ? node.children.map(textOf).join("") : "";

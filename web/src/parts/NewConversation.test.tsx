@@ -4,6 +4,7 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import { afterEach, expect, test, vi } from "vitest";
 import { api } from "../api";
 import { folders } from "../folders";
+import { usePreferences } from "../preferences";
 import { NewConversation } from "./NewConversation";
 
 afterEach(() => {
@@ -37,4 +38,20 @@ test("the name of a workspace goes to the server as it is written, and is not lo
   await waitFor(() => expect(start).toHaveBeenCalledTimes(1));
   expect(start.mock.calls[0]?.[0].folder).toBe("docker:debian:12?memory=2048");
   expect(find).toHaveBeenCalledTimes(1);
+});
+
+test("the usual folder does not come back while another is written in its place", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("nothing else is answered")));
+  vi.spyOn(api, "offer").mockResolvedValue({ model: "m", folder: "/w" } as never);
+  usePreferences.setState({ folder: "" });
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <NewConversation />
+    </QueryClientProvider>,
+  );
+  const field = await screen.findByDisplayValue<HTMLInputElement>("/w");
+  fireEvent.change(field, { target: { value: "" } });
+  expect(field.value).toBe("");
+  fireEvent.change(field, { target: { value: "/a" } });
+  expect(field.value).toBe("/a");
 });

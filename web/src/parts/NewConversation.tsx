@@ -5,6 +5,7 @@ import { api, type Start } from "../api";
 import { sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
+import { useDropped } from "../dropped";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
 import { chordWords } from "../keys";
@@ -42,7 +43,7 @@ export function NewConversation() {
   const stop = useRef(new AbortController());
   /** Brings the repository, if one is wished for: from then on it is a folder like others. */
   const folderOf = async (folder: string) => {
-    if (place.kind === "folder") return folder;
+    if (place.kind === "folder") return folders.meant(folder);
     stop.current = new AbortController();
     setProgress(t("Fetching the repository…"));
     try {
@@ -95,6 +96,7 @@ export function NewConversation() {
     setPictures((before) => [...before, ...added.pictures]);
     setFiles((before) => [...before, ...added.others]);
   };
+  useDropped((files) => void add(files));
   const demo = (
     <section className="demo" aria-label={t("Demo")}>
       <p>
@@ -114,7 +116,7 @@ export function NewConversation() {
       </header>
       <div className="new-body">
         <h1>{t("What should the agent do?")}</h1>
-        {offer.isSuccess && !hasModel && <LocalModels />}
+        {offer.isSuccess && !hasModel && <LocalModels onChosen={() => area.current?.focus()} />}
         {offer.isSuccess && !hasModel && demo}
         <form
           onSubmit={(event) => {
@@ -122,14 +124,7 @@ export function NewConversation() {
             start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
-          <div
-            className="task-box"
-            onDragOver={(event) => event.preventDefault()}
-            onDrop={(event) => {
-              event.preventDefault();
-              void add(event.dataTransfer.files);
-            }}
-          >
+          <div className="task-box">
             <Choices {...completion} />
             <textarea
               ref={area}
@@ -237,8 +232,8 @@ export function NewConversation() {
   );
 }
 
-/** Models that run on the server's machine: they need no key. */
-function LocalModels() {
+/** Models that run on the server's machine: they need no key. When one is chosen, the offer and what had the focus are gone. */
+function LocalModels({ onChosen }: { onChosen: () => void }) {
   const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
   const found = local.data?.filter(({ models }) => models.length > 0) ?? [];
   if (found.length === 0) return null;
@@ -249,7 +244,13 @@ function LocalModels() {
         <div key={place.address} className="row">
           <strong>{place.title}</strong>
           {place.models.slice(0, 8).map((name) => (
-            <button key={name} onClick={() => usePreferences.setState({ model: name, profile: "" })}>
+            <button
+              key={name}
+              onClick={() => {
+                usePreferences.setState({ model: name, profile: "" });
+                onChosen();
+              }}
+            >
               {name}
             </button>
           ))}

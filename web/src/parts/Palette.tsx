@@ -1,8 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
+import { useState } from "react";
 import { api } from "../api";
 import { offeredCommands } from "../commands";
-import { useConversations } from "../conversations";
+import { MAX_PAGES, usePages } from "../conversations";
 import { nameOf } from "../name";
 import { usePreferences } from "../preferences";
 import { useProfiles } from "../profiles";
@@ -14,7 +15,8 @@ import { beginsHere, Dialog } from "./Dialog";
 
 /** Everything that can be done, by name. */
 export default function Palette() {
-  const list = useConversations();
+  const [search, setSearch] = useState("");
+  const { items } = usePages(search ? MAX_PAGES : 1);
   const current = useRoute();
   const open = useQuery({
     queryKey: ["conversation", current],
@@ -34,14 +36,17 @@ export default function Palette() {
   return (
     <Dialog title={t("Commands")} isBare onClose={close}>
       <Command label={t("Commands")} loop>
-        <Command.Input ref={beginsHere} placeholder={t("What next?")} />
+        <Command.Input ref={beginsHere} placeholder={t("What next?")} value={search} onValueChange={setSearch} />
         {act.error && (
           <p role="alert" className="problem">
             {act.error.message}
           </p>
         )}
-        <Command.List>
+        {/* A list may hold nothing but what can be chosen. */}
+        <div role="status">
           <Command.Empty>{t("Nothing by that name.")}</Command.Empty>
+        </div>
+        <Command.List label={t("Commands")}>
           <Command.Group heading={t("Do")}>
             {command(t("New conversation"), () => go(null))}
             {current &&
@@ -57,7 +62,7 @@ export default function Palette() {
             )}
           </Command.Group>
           <Command.Group heading={t("Conversations")}>
-            {list.data?.items.map((conversation) => (
+            {items.map((conversation) => (
               <Command.Item
                 key={conversation.id}
                 value={`${nameOf(conversation)} ${conversation.id}`}

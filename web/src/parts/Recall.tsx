@@ -17,8 +17,8 @@ export default function Recall({ id, onChoose, onClose }: { id: string; onChoose
             {said.error.message}
           </p>
         )}
-        <Command.List>
-          {!said.isPending && <Command.Empty>{t("Nothing found.")}</Command.Empty>}
+        <div role="status">{!said.isPending && <Command.Empty>{t("Nothing found.")}</Command.Empty>}</div>
+        <Command.List label={t("What you said before")}>
           {said.data?.map((text, index) => (
             <Command.Item
               key={index}

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const view: View = { ...EMPTY, items: [{ type: "message", id: "m", time: "", from: "user", text: "do it", images: [] }] };
+const view: View = { ...EMPTY, items: [{ type: "message", id: "m", time: "", from: "user", text: "do it", images: ["data:image/png;base64,AA"] }] };
 const stream = { parentOf: async () => "before", fold: { standing: "leaf" } };
 const desk = { id: "c", stream, write: vi.fn() } as unknown as Desk;
 
@@ -48,4 +48,15 @@ test("where the files went back and the conversation did not, it says so and tak
     ["c", 9, false],
   ]);
   expect(navigate).toHaveBeenLastCalledWith("c", "leaf");
+});
+
+test("what was said goes back to where messages are written, with its pictures", async () => {
+  vi.spyOn(workspace, "preview").mockResolvedValue([]);
+  vi.spyOn(workspace, "restore").mockResolvedValue({ undo: 9, failed: [] } as never);
+  vi.spyOn(api, "navigate").mockResolvedValue({} as never);
+  const { onRewound } = show();
+  await waitFor(() => expect((screen.getByRole("button", { name: "Rewind", hidden: true }) as HTMLButtonElement).disabled).toBe(false));
+  fireEvent.submit(screen.getByText("What goes back").closest("form") as HTMLFormElement);
+  await waitFor(() => expect(onRewound).toHaveBeenCalled());
+  expect(desk.write).toHaveBeenCalledWith("do it", ["data:image/png;base64,AA"]);
 });

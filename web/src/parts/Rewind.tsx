@@ -58,7 +58,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
           const why = error instanceof Error ? error.message : String(error);
           return { way, problem: t("The files went back, but not the conversation: {why}", { why }) };
         }
-        if (said?.type === "message") write(said.text);
+        if (said?.type === "message") write(said.text, said.images);
       }
       return { way, problem: null };
     },

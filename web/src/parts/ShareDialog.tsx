@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { isOnlyHere } from "../devices";
 import { moment } from "../numbers";
 import { shares } from "../shares";
 import { t } from "../words";
@@ -56,6 +57,9 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
             onFocus={(event) => event.target.select()}
           />
           <CopyButton text={() => create.data} />
+          {isOnlyHere(location.hostname) && (
+            <p className="hint">{t("This page has an address of this machine only. Open it by a name that the other device can reach, too.")}</p>
+          )}
         </div>
       )}
       {problem && (

@@ -2,7 +2,7 @@ import { Bot, Command, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
-import { useConversations, usePages, useSaid } from "../conversations";
+import { MAX_PAGES, useConversations, usePages, useSaid } from "../conversations";
 import { withChord } from "../keys";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
@@ -14,9 +14,6 @@ import type { Conversation } from "../wire";
 import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
-
-/** Pages of the list that are loaded for a search, or for the archive. */
-const MAX_PAGES = 10;
 
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
@@ -104,6 +101,7 @@ export function Sidebar({ current }: { current: string | null }) {
 
 function Entry({ conversation, kind, isCurrent }: { conversation: Conversation; kind: "own" | "sub-agent"; isCurrent: boolean }) {
   const cost = dollars(meterOf(conversation.stats));
+  const tags = tagsOf(conversation);
   return (
     <li className={`entry ${kind} ${isCurrent ? "current" : ""}`}>
       <a
@@ -115,20 +113,26 @@ function Entry({ conversation, kind, isCurrent }: { conversation: Conversation; 
           go(conversation.id);
         }}
       >
-        <span className="entry-title" dir="auto">
-          {kind === "sub-agent" && <Bot aria-label={t("Sub-agent")} />} {nameOf(conversation)}
+        <span className="entry-head">
+          <span className="entry-title" dir="auto">
+            {kind === "sub-agent" && <Bot aria-label={t("Sub-agent")} />} {nameOf(conversation)}
+          </span>
         </span>
         <span className="entry-facts">
           <StatusMark status={conversation.execution_status} />
           <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>
-          {tagsOf(conversation).map((tag) => (
-            <span key={tag} className="tag">
-              {visibleControls(tag)}
-            </span>
-          ))}
           <span>{cost}</span>
           <span>{ago(conversation.updated_at)}</span>
         </span>
+        {tags.length > 0 && (
+          <span className="entry-tags">
+            {tags.map((tag) => (
+              <span key={tag} className="tag">
+                {visibleControls(tag)}
+              </span>
+            ))}
+          </span>
+        )}
       </a>
       <ConversationMenu conversation={conversation} isCurrent={isCurrent} />
     </li>

@@ -51,6 +51,12 @@ export function WorkPlace({ folder, place, onChange }: Props) {
 
 function FolderField({ folder }: { folder: string }) {
   const [isBrowsing, setBrowsing] = useState(false);
+  // Who takes everything out writes another: the usual folder must not come in between.
+  const [isEmpty, setEmpty] = useState(false);
+  const choose = (folder: string) => {
+    setEmpty(folder === "");
+    usePreferences.setState({ folder });
+  };
   return (
     <div className="with-button">
       <label>
@@ -59,8 +65,8 @@ function FolderField({ folder }: { folder: string }) {
           required
           list="folders"
           aria-describedby="folder-hint"
-          value={folder}
-          onChange={(event) => usePreferences.setState({ folder: event.target.value })}
+          value={isEmpty ? "" : folder}
+          onChange={(event) => choose(event.target.value)}
         />
         <Folders />
       </label>
@@ -74,7 +80,7 @@ function FolderField({ folder }: { folder: string }) {
         <LazyDialog onClose={() => setBrowsing(false)}>
           <FolderDialog
             folder={folder}
-            onChoose={(folder) => usePreferences.setState({ folder })}
+            onChoose={choose}
             onClose={() => setBrowsing(false)}
           />
         </LazyDialog>

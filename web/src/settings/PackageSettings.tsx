@@ -53,7 +53,7 @@ export function PackageSettings({ kind, title }: { kind: PackageKind; title: str
       </ul>
       <EntryForm
         fields={[
-          { name: "source", label: t("Source"), required: true, placeholder: "github:owner/repository or /a/folder" },
+          { name: "source", label: t("Source"), required: true, placeholder: t("github:owner/repository or /a/folder") },
           { name: "path", label: t("Folder in it") },
         ]}
         word={t("Install")}
