@@ -44,6 +44,29 @@ test("who has chosen no model is led to it", async () => {
   await close();
 });
 
+test("Enter begins one conversation, and a folder that is not there yet is said so before", async () => {
+  const folder = join(server.data, "typo");
+  const { page, close } = await openAs({ model: "demo", folder });
+  await page.getByText("There is no such folder yet.").waitFor();
+  await page.getByLabel("Folder", { exact: true }).fill(server.data);
+  await page.getByText("There is no such folder yet.").waitFor({ state: "detached" });
+  const task = page.getByLabel("Task");
+  const count = async () => (await server.ask("GET", "/api/conversations/count")).body;
+  const before = await count();
+  await task.press("Enter");
+  assert.equal(await task.inputValue(), "");
+  await task.pressSequentially("Say hello.");
+  await task.press("Shift+Enter");
+  await task.pressSequentially("Twice.");
+  assert.equal(await task.inputValue(), "Say hello.\nTwice.");
+  await page.keyboard.down("Enter");
+  await page.keyboard.down("Enter"); // it is held
+  await page.waitForURL(/\/c\//);
+  await status(page, "Finished");
+  assert.equal(await count(), before + 1);
+  await close();
+});
+
 test("a new conversation has every tool that suits its model", async () => {
   const { page, close } = await openAs({ model: "demo" });
   const id = await start(page, "Say hello.");

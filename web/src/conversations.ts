@@ -1,9 +1,10 @@
 // The list of conversations, kept fresh.
 
 import { type QueryClient, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import { api } from "./api";
 import { usePreferences } from "./preferences";
+import { useSettled } from "./settled";
 import type { Conversation } from "./wire";
 
 /** Pages of the list that are loaded for a search, or for the archive. */
@@ -70,16 +71,9 @@ export function refreshConversations(queries: QueryClient, which: "newest" | "al
   if (which === "all") void queries.invalidateQueries({ queryKey: OLDER });
 }
 
-/** How long nothing is written before messages are searched. */
-const PAUSE_MS = 250;
-
 /** Conversations in whose messages all these words stand. */
 export function useSaid(search: string) {
-  const [words, setWords] = useState("");
-  useEffect(() => {
-    const later = setTimeout(() => setWords(search.trim()), PAUSE_MS);
-    return () => clearTimeout(later);
-  }, [search]);
+  const words = useSettled(search.trim());
   const said = useQuery({ queryKey: ["said", words], queryFn: () => api.said(words), enabled: words !== "" });
   return (search && said.data?.items) || [];
 }

@@ -1,6 +1,6 @@
 // The folders of the server's machine that conversations may work in.
 
-import { ask } from "./ask";
+import { ask, Refused } from "./ask";
 import type { Conversation } from "./wire";
 import { t } from "./words";
 
@@ -30,6 +30,13 @@ export const folders = {
     if (!/^~(?:\/|$)/.test(path)) throw new Error(t("“{path}” is no whole path. Begin it with / or ~.", { path }));
     const { home } = await ask("get", "/api/file/home");
     return home + path.slice(1);
+  },
+  /** Whether there is no such folder yet. Of what cannot be looked at nobody knows. */
+  async isMissing(written: string): Promise<boolean> {
+    const path = await this.meant(written);
+    if (isWorkspaceName(path)) return false;
+    const found = this.within(path, null).then(() => false);
+    return found.catch((error: unknown) => error instanceof Refused && error.status === 404);
   },
   /** Files and folders below a folder whose names have this in them. */
   named: (path: string, name: string) => ask("get", "/api/file/search_entries", { query: { path, name, limit: 30 } }),

@@ -12,6 +12,7 @@ import { lazily } from "../lazily";
 import { unturned } from "../plain";
 import { useProfiles } from "../profiles";
 import { recalled, saidBefore } from "../recall";
+import { isSending, isTouched } from "../touch";
 import { showPanel } from "../screen";
 import { runInShell } from "../shell";
 import { t } from "../words";
@@ -34,9 +35,6 @@ interface Props {
   /** More buttons. */
   children?: ReactNode;
 }
-
-/** Keyboards on glass have no Shift+Enter: there Enter makes a new line, and the button sends. */
-const isTouched = () => matchMedia("(pointer: coarse)").matches;
 
 /** Where messages are written. Pictures and files come by button, paste or drop; `@` names files, `/` commands. */
 export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: Props) {
@@ -173,7 +171,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
             if (taken === null) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
-            } else if (isKey(event.nativeEvent, "send") && !(event.key === "Enter" && isTouched())) {
+            } else if (isSending(event.nativeEvent)) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
             } else if (isKey(event.nativeEvent, "recall")) {

@@ -8,7 +8,7 @@ import { draftOf, keepDraft, NEW } from "../drafts";
 import { useDropped } from "../dropped";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
-import { chordWords } from "../keys";
+import { chordOf, withChord } from "../keys";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -16,6 +16,7 @@ import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { suggestions } from "../suggestions";
+import { isSending } from "../touch";
 import { t } from "../words";
 import { Choices, completionProps, useCompletion } from "./Completion";
 import { ModelFields, PolicyField } from "./ModelFields";
@@ -82,7 +83,8 @@ export function NewConversation() {
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
   const isPlaced = place.kind !== "folder" || folder !== ""; // the usual folder may not be known yet
-  const canStart = isPlaced && external?.["acp_command"] !== ""; // of a model that is missing its field tells
+  const hasWorker = external?.["acp_command"] !== ""; // of a model that is missing its field tells
+  const canStart = !start.isPending && message.trim() !== "" && isPlaced && hasWorker;
   const check = useMutation({
     mutationFn: () =>
       profile
@@ -121,7 +123,7 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
+            if (canStart) start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
           <div className="task-box">
@@ -143,7 +145,9 @@ export function NewConversation() {
               onKeyDown={(event) => {
                 if (event.nativeEvent.isComposing) return;
                 if (completion.onKey(event)) return;
-                if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
+                if (!isSending(event.nativeEvent) && chordOf(event.nativeEvent) !== "Mod+Enter") return;
+                event.preventDefault();
+                event.currentTarget.form?.requestSubmit();
               }}
             />
             {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
@@ -167,8 +171,8 @@ export function NewConversation() {
               )}
               <button
                 className="primary"
-                title={chordWords("Mod+Enter")}
-                disabled={start.isPending || !message.trim() || !canStart}
+                title={withChord(t("Start"), "send")}
+                disabled={!canStart}
               >
                 <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
               </button>

@@ -2,12 +2,13 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { FolderGit2, FolderOpen } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { useConversations } from "../conversations";
-import { placeOf } from "../folders";
+import { folders, placeOf } from "../folders";
 import { forge } from "../forge";
 import { lazily } from "../lazily";
 import { usePreferences } from "../preferences";
 import { fitting, repositories, wordsOf } from "../repositories";
 import { useScreen } from "../screen";
+import { useSettled } from "../settled";
 import { server } from "../settings/server";
 import { t } from "../words";
 import { EntryButton } from "./EntryButton";
@@ -57,6 +58,13 @@ function FolderField({ folder }: { folder: string }) {
     setEmpty(folder === "");
     usePreferences.setState({ folder });
   };
+  const settled = useSettled(folder);
+  const missing = useQuery({
+    queryKey: ["folders", "missing", settled],
+    queryFn: () => folders.isMissing(settled),
+    enabled: settled !== "",
+    retry: false,
+  });
   return (
     <div className="with-button">
       <label>
@@ -74,6 +82,7 @@ function FolderField({ folder }: { folder: string }) {
         <FolderOpen /> {t("Browse")}
       </button>
       <p id="folder-hint" className="hint">
+        {missing.data && !isEmpty && settled === folder && <strong>{t("There is no such folder yet. It is made when you start.")} </strong>}
         {t("Instead of a folder, this can name a workspace: docker:IMAGE, k8s:IMAGE, ssh:HOST/PATH, sandbox:PATH, local:PATH or remote:ADDRESS.")}
       </p>
       {isBrowsing && (
