@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, command, open, Server, status } from "./harness.mjs";
+import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -30,6 +30,22 @@ test("a message while something waits rejects it, and the agent reads why", asyn
   assert.ok(!existsSync(join(await folderOf(id), "made")), "it was not done");
   const rejected = (await server.events(id)).find((event) => event.kind === "UserRejectObservation");
   assert.equal(rejected.rejection_reason, "Stop, do not do that.");
+  await close();
+});
+
+test("of several actions one is left out, and the agent reads why", async () => {
+  const [one, other] = ["one", "other"].map((name) => command("", `touch ${name}`).tool_calls[0]);
+  const id = await server.begin([{ text: "Careful.", tool_calls: [one, other] }, { text: "Done." }], ASKS);
+  const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
+  await question(page).getByRole("checkbox", { name: "Allow this: touch one" }).uncheck();
+  await checkAccess(page, "one of two actions is left out");
+  await question(page).getByLabel("Why not, for the agent").fill("One is there already.");
+  await question(page).getByRole("button", { name: "Allow the chosen ones" }).click();
+  await status(page, "Finished");
+  const folder = await folderOf(id);
+  assert.deepEqual(["one", "other"].map((name) => existsSync(join(folder, name))), [false, true]);
+  const rejected = (await server.events(id)).find((event) => event.kind === "UserRejectObservation");
+  assert.equal(rejected.rejection_reason, "One is there already.");
   await close();
 });
 

@@ -98,3 +98,25 @@ test("Enter behind the reason rejects with it", async () => {
   fireEvent.keyDown(field, { key: "Enter" });
   await waitFor(() => expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "reject", reason: "Not today." }]));
 });
+
+test("of several actions only the chosen ones run", async () => {
+  const answer = vi.spyOn(api, "answer").mockResolvedValue();
+  const other = { ...call, id: "b", event: { ...call.event, id: "b", action: { kind: "TerminalAction", command: "ls" } } } as Call;
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Confirm id="x" folder="/work" calls={[call, other]} />
+    </QueryClientProvider>,
+  );
+  const first = screen.getByRole("checkbox", { name: "Allow this: rm -r build" });
+  fireEvent.click(first);
+  fireEvent.click(screen.getByRole("checkbox", { name: "Allow this: ls" }));
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Allow the chosen ones" }).disabled).toBe(true);
+  fireEvent.click(screen.getByRole("checkbox", { name: "Allow this: ls" }));
+  fireEvent.change(screen.getByLabelText("Why not, for the agent"), { target: { value: "Keep it." } });
+  fireEvent.keyDown(first, { key: "Enter", ctrlKey: true });
+  const answers = [
+    { action_id: "a", answer: "reject", reason: "Keep it." },
+    { action_id: "b", answer: "approve" },
+  ];
+  await waitFor(() => expect(answer).toHaveBeenCalledWith("x", answers));
+});

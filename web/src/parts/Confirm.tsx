@@ -24,7 +24,8 @@ function isMeantForOther(target: EventTarget | null, region: HTMLElement | null)
   if (target instanceof HTMLTextAreaElement) {
     return !region?.contains(target) && (target.value !== "" || target.closest(".composer") === null);
   }
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target.isContentEditable;
+  if (target instanceof HTMLInputElement) return target.type !== "checkbox";
+  return target instanceof HTMLSelectElement || target.isContentEditable;
 }
 
 interface Props {
@@ -39,11 +40,14 @@ export function Confirm({ id, calls, folder }: Props) {
   const [reason, setReason] = useState("");
   /** Other words for calls, by id. */
   const [edits, setEdits] = useState<Record<string, string>>({});
+  /** Which of several are not to run, by id. */
+  const [left, setLeft] = useState<readonly string[]>([]);
+  const isLeft = ({ id }: Call) => left.includes(id);
   const answer = useMutation({
     mutationFn: async (word: Word) => {
       const answers = calls.map((call): Decision => {
         const action_id = call.id;
-        if (word === "reject") {
+        if (word === "reject" || isLeft(call)) {
           return { action_id, answer: "reject", reason: reason.trim() || "The user rejected this action." };
         }
         const text = edits[call.id];
@@ -79,13 +83,25 @@ export function Confirm({ id, calls, folder }: Props) {
         {calls.map((call) => (
           <li key={call.id}>
             <p className="row action">
+              {!only && (
+                <input
+                  type="checkbox"
+                  aria-label={t("Allow this: {action}", { action: describe(call, folder).title })}
+                  checked={!isLeft(call)}
+                  onChange={({ target }) => setLeft(target.checked ? left.filter((id) => id !== call.id) : [...left, call.id])}
+                />
+              )}
               <CallIcon call={call} />
               <span className="card-label">{describe(call).label}</span>
               {/* A command stands below, whole. */}
               <code className="card-title">{call.event.action?.kind !== "TerminalAction" && describe(call, folder).title}</code>
               <RiskMark risk={call.risk} />
               {edits[call.id] === undefined && (
-                <button className="quiet" onClick={() => setEdits({ ...edits, [call.id]: editable(call) })}>
+                <button
+                  className="quiet"
+                  aria-label={only ? undefined : t("Edit this: {action}", { action: describe(call, folder).title })}
+                  onClick={() => setEdits({ ...edits, [call.id]: editable(call) })}
+                >
                   {t("Edit")}
                 </button>
               )}
@@ -122,11 +138,11 @@ export function Confirm({ id, calls, folder }: Props) {
       <div className="row">
         <button
           className={calls.some(({ risk }) => risk === "HIGH") ? "" : "primary"}
-          disabled={answer.isPending}
+          disabled={answer.isPending || calls.every(isLeft)}
           title={withChord(t("Allow what waits"), "allow")}
           onClick={() => mutate("allow")}
         >
-          {isEdited ? t("Run as changed") : t("Allow")}
+          {isEdited ? t("Run as changed") : calls.some(isLeft) ? t("Allow the chosen ones") : t("Allow")}
         </button>
         <button disabled={answer.isPending} onClick={() => mutate("always")}>
           {t("Allow, and ask no more")}
