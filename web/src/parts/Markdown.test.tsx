@@ -47,3 +47,12 @@ test("a footnote that only footnotes name is seen as it was written, one that th
   expect(container.textContent).toContain("[^c]: rm -rf /[^c]");
   expect(container.querySelectorAll("section.footnotes li, [data-footnotes] li")).toHaveLength(2);
 });
+
+test("what is nested deeper than anybody writes is shown as it was written, and fails nothing", () => {
+  for (const text of [">".repeat(5_000) + " deep", "- ".repeat(3_000) + "deep", "say:\n\n" + "> 1. ".repeat(1_500) + "deep"]) {
+    const { container } = render(<Markdown text={text} />);
+    expect(container.textContent).toContain(text);
+  }
+  const { container } = render(<Markdown text={"> - > quoted"} />);
+  expect(container.querySelector("blockquote li blockquote")?.textContent).toContain("quoted");
+});

@@ -79,6 +79,9 @@ export function LongMarkdown({ text, end }: { text: string; end: "growing" | "wr
   });
 }
 
+/** A line that begins so many quotes and lists within each other. To read those takes long, and at some depth it fails. */
+const DEEP = /^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){100}/m;
+
 const Block = memo(function Block({ text, isKept }: { text: string; isKept: boolean }) {
   return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
 });
@@ -86,6 +89,7 @@ const Block = memo(function Block({ text, isKept }: { text: string; isKept: bool
 function read(written: string, isKept: boolean): ReactElement {
   const text = unturned(written);
   if (isPlainLine(text)) return <p>{text.trim()}</p>;
+  if (DEEP.test(text)) return <CodeBlock>{text}</CodeBlock>;
   const known = kept.get(text);
   if (known) return known;
   const element = ReactMarkdown({
