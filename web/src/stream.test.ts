@@ -22,9 +22,9 @@ class Socket {
   }
 }
 
-const source = (): Source => {
+const source = (more: Partial<Source> = {}): Source => {
   const page = { items: [], before_seq: null };
-  return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, onRefused: () => {} };
+  return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, isRefused: async () => false, ...more };
 };
 
 beforeEach(() => {
@@ -37,8 +37,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-async function follow(): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
-  const stream = new Stream(source());
+async function follow(more?: Partial<Source>): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
+  const stream = new Stream(source(more));
   const leave = stream.subscribe(() => {});
   await vi.advanceTimersByTimeAsync(0);
   const first = Socket.opened[0]!;
@@ -84,4 +84,20 @@ test("what comes is told also where the browser stops drawing just then", async 
   await vi.advanceTimersByTimeAsync(300);
   expect(stream.current()).not.toBe(shown);
   leave();
+});
+
+test("a socket whose key came too late, as from a tab that was frozen, is opened anew: only a refused key ends it", async () => {
+  const late = await follow();
+  late.first.onclose?.({ code: 4001 });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(late.stream.link).toBe("lost");
+  expect(Socket.opened).toHaveLength(2);
+  late.leave();
+
+  const refused = await follow({ isRefused: async () => true });
+  Socket.opened.at(-1)?.onclose?.({ code: 4001 });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(refused.stream.current().link).toBe("gone");
+  expect(Socket.opened).toHaveLength(3);
+  refused.leave();
 });

@@ -205,14 +205,19 @@ export class Stream {
 
   private closed(code: number): void {
     this.socket = null;
-    if (code === UNAUTHORIZED) this.source.onRefused();
-    if (code === UNAUTHORIZED || code === DELETED || code === NOT_FOUND) {
-      this.link = "gone";
-      return this.changed();
-    }
+    if (code === DELETED || code === NOT_FOUND) return this.leave();
     this.link = "lost";
     this.changed();
     this.retry = window.setTimeout(() => this.connect(), waitAfter(this.attempts++));
+    if (code === UNAUTHORIZED) void this.source.isRefused().then((isRefused) => isRefused && this.leave());
+  }
+
+  /** There is nothing to come back to. */
+  private leave(): void {
+    clearTimeout(this.retry);
+    this.drop();
+    this.link = "gone";
+    this.changed();
   }
 }
 
