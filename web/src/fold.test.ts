@@ -135,13 +135,13 @@ test("results find their calls, and what has none is open", () => {
 test("a message on its way disappears when the log has it, and stays when it failed", () => {
   const fold = new Fold();
   const first = says("user", "hi");
-  fold.sending(first.id, "hi");
-  fold.sending("other", "hi");
+  fold.sending({ id: first.id, text: "hi", images: [] });
+  fold.sending({ id: "other", text: "hi", images: [] });
   fold.apply([stored(0, first)]);
   expect(fold.view.unsent.map((message) => message.id)).toEqual(["other"]);
   fold.unsent("other", "no network");
   expect(fold.view.unsent).toMatchObject([{ text: "hi", failure: "no network" }]);
-  fold.sending("other", "hi");
+  fold.sending({ id: "other", text: "hi", images: [] });
   expect(fold.view.unsent).toMatchObject([{ id: "other", failure: null }]);
 });
 
@@ -149,8 +149,8 @@ test("a message whose answer was lost is not shown as unsent once the log has it
   const fold = new Fold();
   const early = says("user", "early");
   const late = says("user", "late");
-  fold.sending(early.id, "early");
-  fold.sending(late.id, "late");
+  fold.sending({ id: early.id, text: "early", images: [] });
+  fold.sending({ id: late.id, text: "late", images: [] });
   fold.apply([stored(0, early)]);
   fold.unsent(early.id, "no network");
   fold.unsent(late.id, "no network");

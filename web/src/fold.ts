@@ -11,7 +11,7 @@ import { withoutAction, withPiece } from "./output";
 import { Spending } from "./spending";
 import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
-import { briefingOf, EMPTY, type Item, type Result, type Task, type View } from "./view";
+import { briefingOf, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
 import type { Event, Frame, Observation } from "./wire";
 import { imagesOf, screenshotOf, textOf } from "./wire";
 import { t } from "./words";
@@ -123,9 +123,9 @@ export class Fold {
   }
 
   /** A message is on its way, for the first time or once more. */
-  sending(id: string, text: string, images: string[] = []): void {
-    const others = this.view.unsent.filter((message) => message.id !== id);
-    this.view = { ...this.view, unsent: [...others, { id, text, images, failure: null }] };
+  sending(message: Omit<Unsent, "failure">): void {
+    const others = this.view.unsent.filter(({ id }) => id !== message.id);
+    this.view = { ...this.view, unsent: [...others, { ...message, failure: null }] };
   }
 
   /** It could not be sent, as far as is known; without a failure it is taken back. */

@@ -28,7 +28,7 @@ interface Props {
   /** Whether a message can wait for the end of the turn. */
   canWait: boolean;
   /** Hears how a text is put here from elsewhere. */
-  onReady: (write: (text: string, images?: string[]) => void) => void;
+  onReady: (write: (text: string) => void) => void;
   /** More buttons. */
   children?: ReactNode;
 }
@@ -56,10 +56,9 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     area.current?.focus();
   }, []);
   useEffect(() => {
-    onReady((next, images) => {
+    onReady((next) => {
       keepDraft(id, next);
       setText(next);
-      if (images) setPictures(images);
       area.current?.focus();
     });
   }, [id, onReady]);
