@@ -262,6 +262,22 @@ test("what came by the socket is not taken from a page again", () => {
   expect(texts(fold)).toEqual(["one", "live"]);
 });
 
+test("what was taken back is not shown where the place that it was taken back to is loaded later", () => {
+  const fold = new Fold();
+  const first = says("user", "one");
+  const undone = page(7, 7, says("user", "two"), says("agent", "done"), is("leaf_event_id", first.id));
+  fold.prepend(undone);
+  expect(texts(fold), "before the stream has begun").toEqual([]);
+  const state: Frame = { type: "transient", event: is("full_state", { leaf_event_id: first.id }) };
+  fold.apply([{ type: "sync", from_seq: 9, through_seq: 9 }, state]);
+  expect(fold.view).toMatchObject({ items: [], isCurrent: true, hasEarlier: true });
+  fold.prepend(page(0, null, first, says("agent", "answer")));
+  expect(texts(fold)).toEqual(["one"]);
+  const lost = new Fold();
+  lost.prepend({ ...undone, before_seq: null });
+  expect(texts(lost), "a place that is nowhere hides nothing").toEqual(["two", "done"]);
+});
+
 test("other words for a message are another version of it", () => {
   const fold = new Fold();
   const first = says("user", "one");

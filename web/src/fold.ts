@@ -109,13 +109,15 @@ export class Fold {
     if (this.next.unsent.some(({ id }) => this.tree.has(id))) {
       this.next.unsent = this.next.unsent.filter(({ id }) => !this.tree.has(id));
     }
-    if (this.items.areNew) this.next.items = this.items.on(this.tree.way());
+    // What follows the place where it stands may be loaded before that: it was taken back, and is not shown.
+    const isMissing = this.tree.standsElsewhere && !this.next.hasEarlier;
+    if (this.items.areNew) this.next.items = this.items.on(isMissing ? null : this.tree.way());
     this.view = this.next;
     return this.view;
   }
 
   private shorten(): void {
-    const first = this.isAtEnd ? this.items.shorten() : null;
+    const first = this.isAtEnd && this.tree.isAtEnd ? this.items.shorten() : null;
     if (!first) return;
     this.tree.forgetBefore(first.id);
     this.before = first.seq ?? this.before;

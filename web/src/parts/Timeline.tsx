@@ -120,7 +120,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
           </div>
         ))}
       </div>
-      {!view.isCurrent && items.length === 0 && <p className="note">{t("Loading…")}</p>}
+      {(!view.isCurrent || isShort) && items.length === 0 && <p className="note">{t("Loading…")}</p>}
       {!isAtEnd && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
           <ArrowDown /> {t("To the end")}
