@@ -34,6 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   vi.unstubAllGlobals();
 });
 
@@ -100,4 +101,16 @@ test("a socket whose key came too late, as from a tab that was frozen, is opened
   expect(refused.stream.current().link).toBe("gone");
   expect(Socket.opened).toHaveLength(3);
   refused.leave();
+});
+
+test("who looks elsewhere hears of another status at once: timers of a hidden tab may wait for a minute", async () => {
+  const { stream, first, leave } = await follow();
+  first.tell({ type: "transient", event: { kind: "ConversationStateUpdateEvent", key: "full_state", value: {} } });
+  await vi.advanceTimersByTimeAsync(300);
+  vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  first.tell({ type: "delta", item_id: "a", attempt: 1, order: 0, kind: "text", content: "Sure?" });
+  expect(stream.current().view.draft).toBeNull();
+  first.tell({ type: "durable", seq: 0, event: { kind: "ConversationStateUpdateEvent", key: "execution_status", value: "waiting_for_confirmation" } });
+  expect(stream.current().view.status).toBe("waiting_for_confirmation");
+  leave();
 });

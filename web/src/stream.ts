@@ -147,6 +147,7 @@ export class Stream {
       if (!this.isLoaded || this.pageRetry) void this.load();
     }
     this.waiting.push(frame);
+    if (document.hidden && isNews(frame)) return this.flush(); // its timers may have to wait for a minute
     this.flushing ??= { timer: window.setTimeout(this.flush, HIDDEN_PAUSE_MS), picture: requestAnimationFrame(this.draw) };
   }
 
@@ -219,6 +220,12 @@ export class Stream {
     this.link = "gone";
     this.changed();
   }
+}
+
+/** Whether somebody may be told of it who looks elsewhere. */
+function isNews(frame: Frame): boolean {
+  if (frame.type === "host_questions") return true;
+  return frame.type === "durable" && frame.event.kind === "ConversationStateUpdateEvent" && frame.event.key === "execution_status";
 }
 
 /** How long to wait after so many failures; not all clients the same. */
