@@ -1,6 +1,7 @@
 // Follows a conversation: one socket, which comes back with the last position it knows whenever it is cut.
 
 import { Fold } from "./fold";
+import { SILENCE_LIMIT_MS, TICK_MS } from "./silence";
 import type { Source } from "./source";
 import { type View } from "./view";
 import type { Frame } from "./wire";
@@ -15,11 +16,6 @@ const LONGEST_WAIT_MS = 8_000;
  * Where the browser draws none, because nobody looks, less often. */
 const SHOWN_PAUSE_MS = 25;
 const HIDDEN_PAUSE_MS = 250;
-
-/** The server says every 20 s that it is there. After a silence this long the connection is dead without anybody having
- * noticed: the machine slept, or the network went away without a word. */
-const SILENCE_LIMIT_MS = 60_000;
-const TICK_MS = 10_000;
 
 /** Close codes of the server. */
 const DELETED = 1000;

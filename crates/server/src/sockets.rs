@@ -29,6 +29,8 @@ use crate::resident::{Farewell, Resident};
 /// How often a client is asked whether it is there, and how long it may take for a frame or an answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const SEND_LIMIT: Duration = Duration::from_secs(20);
+/// What a client hears again and again that asked for it. The contract has no frame for it.
+const ALIVE: &str = r#"{"type":"alive"}"#;
 /// Watchers of one conversation.
 const MAX_WATCHERS: usize = 1024;
 
