@@ -148,6 +148,18 @@ test("files that only a sandbox has are none of the workspace, and a Markdown fi
   await close();
 });
 
+test("of a file that is empty, or of which only the rights changed, the panel says so", async () => {
+  const change = "git init -q . && touch a.sh && git add -A && git -c user.name=a -c user.email=a@b commit -qm first && chmod +x a.sh && touch empty.txt";
+  const id = await server.begin([command("Change.", change), { text: "Done." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name: "a.sh" }).getByText("No line differs").waitFor();
+  await changes.getByRole("region", { name: "empty.txt" }).getByText("The file is empty.").waitFor();
+  await close();
+});
+
 test("files are listed as they come, and one that cannot be fetched is said so", async () => {
   const id = await server.begin((folder) => [
     command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done; echo made > made.txt`),
