@@ -114,3 +114,19 @@ test("who looks elsewhere hears of another status at once: timers of a hidden ta
   expect(stream.current().view.status).toBe("waiting_for_confirmation");
   leave();
 });
+
+test("who is shown a page can ask for the one before it at once", async () => {
+  const asked: (number | null)[] = [];
+  const before = async (seq: number | null) => {
+    asked.push(seq);
+    return { items: [], before_seq: (seq ?? 9) - 1 };
+  };
+  const stream = new Stream(source({ before }));
+  const leave = stream.subscribe(() => {
+    if (asked.length < 3) void stream.load();
+  });
+  void stream.load();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked).toEqual([null, 8, 7]);
+  leave();
+});

@@ -155,7 +155,7 @@ export class Stream {
   /** Loads the page before what is there. */
   load(): Promise<void> {
     this.forgetRetry();
-    this.loading ??= this.loadPage().finally(() => (this.loading = null));
+    this.loading ??= this.loadPage();
     return this.loading;
   }
 
@@ -168,16 +168,18 @@ export class Stream {
   }
 
   private async loadPage(): Promise<void> {
-    try {
-      const page = await (this.isLoaded ? this.source.before(this.fold.earlier) : this.source.end());
+    const page = await (this.isLoaded ? this.source.before(this.fold.earlier) : this.source.end()).catch(() => null);
+    this.loading = null; // who is shown the page may want the one before it at once
+    if (page) {
       this.flush();
       this.fold.prepend(page);
       this.isLoaded = true;
       this.pageFailures = 0;
       this.changed();
-    } catch {
-      if (!this.isLoaded) this.socket?.close(); // the next attempt loads it
-      else if (this.listeners.size > 0) this.pageRetry = window.setTimeout(() => void this.load(), waitAfter(this.pageFailures++));
+    } else if (!this.isLoaded) {
+      this.socket?.close(); // the next attempt loads it
+    } else if (this.listeners.size > 0) {
+      this.pageRetry = window.setTimeout(() => void this.load(), waitAfter(this.pageFailures++));
     }
   }
 
