@@ -13,19 +13,34 @@ import { remarkWhole } from "./remark-whole";
 
 const Coloured = lazily(() => import("./Coloured"));
 
+/** Where an address leads that is none of this server's. Nothing that others write leads there: its addresses can hold a key,
+ * which would take the place of one's own. */
+const hostElsewhere = (address: unknown): string | null => {
+  if (typeof address !== "string" || !URL.canParse(address, location.href)) return null;
+  const { origin, host } = new URL(address, location.href);
+  return origin === location.origin ? null : host;
+};
+
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noreferrer noopener nofollow">
-      {children}
-    </a>
-  ),
-  img: ({ src, alt }) =>
-    typeof src === "string" && src ? (
-      <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
-        {t("Picture")}{alt && `: ${alt}`} {t("(opens {host})", { host: host(src) })}
+  a: ({ href, children }) =>
+    hostElsewhere(href) === null ? (
+      <span title={href}>{children}</span>
+    ) : (
+      <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+        {children}
       </a>
-    ) : null,
+    ),
+  img: ({ src, alt }) => {
+    const host = hostElsewhere(src);
+    const words = <>{t("Picture")}{alt && `: ${alt}`}</>;
+    if (host === null) return <span title={typeof src === "string" ? src : undefined}>{words}</span>;
+    return (
+      <a href={String(src)} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
+        {words} {t("(opens {host})", { host })}
+      </a>
+    );
+  },
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   table: ({ children }) => (
     <div className="wide" tabIndex={0}>
@@ -116,8 +131,4 @@ function CodeBlock({ children }: { children: ReactNode }) {
       <CopyButton look="icon" text={() => pre.current?.textContent ?? ""} />
     </div>
   );
-}
-
-function host(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : t("an address of this server");
 }
