@@ -251,6 +251,29 @@ test("a message that could not be queued stays to be sent again, with its pictur
   await close();
 });
 
+test("a message that waits does not vanish with an answer from before it was queued", async () => {
+  const id = await server.begin([command("Wait.", "sleep 300"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  let hold;
+  const held = new Promise((resolve) => (hold = resolve));
+  await page.route("**/queue", async (route) => {
+    if (route.request().method() === "POST") return route.continue();
+    const before = await route.fetch();
+    hold(() => route.fulfill({ response: before }));
+  });
+  const release = await held;
+  await page.getByLabel("Message", { exact: true }).fill("Later, please");
+  await page.keyboard.press("Alt+Enter");
+  const row = page.getByRole("region", { name: "Messages that wait" }).getByText("Later, please");
+  await row.waitFor();
+  await release().catch(() => {}); // nobody may want it any more
+  await page.waitForTimeout(500);
+  assert.ok(await row.isVisible());
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await close();
+});
+
 test("the scripts that a project's hooks run are shown before they are allowed", async () => {
   const id = await server.begin([{ text: "Done." }], { agent: { agent_context: { load_project_skills: true } } }, [], (folder) => {
     mkdirSync(join(folder, ".openhands"));

@@ -136,9 +136,11 @@ export function Conversation({ id }: { id: string }) {
     const send = (text: string, images: string[], message = freshId()) =>
       carry({ id: message, text, images }, () => api.send(id, message, text, images));
     const wait = (text: string, images: string[], message = freshId()) =>
-      carry({ id: message, text, images, isLater: true }, async () =>
-        queries.setQueryData(queueKey(id), await queue.add(id, message, text, images)),
-      );
+      carry({ id: message, text, images, isLater: true }, async () => {
+        const waiting = await queue.add(id, message, text, images);
+        await queries.cancelQueries({ queryKey: queueKey(id) }); // an answer from before may be on its way
+        queries.setQueryData(queueKey(id), waiting);
+      });
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
     return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind, complain };
   }, [id, stream, queries]);
