@@ -63,6 +63,23 @@ test("a laptop that slept shows what happened meanwhile by itself, without gap o
   await close();
 });
 
+test("a connection that is closed because the key came too late, as from a frozen tab, is made anew with the same key", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, "/");
+  let times = 0;
+  await page.routeWebSocket(/\/sockets\/session\//, (socket) => {
+    times += 1;
+    if (times === 1) socket.close({ code: 4001, reason: "Authentication failed" });
+    else socket.connectToServer();
+  });
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.waitForFunction(() => document.querySelector('[role="log"]')?.getAttribute("aria-busy") === "false");
+  await page.getByText("Done.").waitFor();
+  assert.ok(times > 1);
+  await close();
+});
+
 test("an earlier page that could not be loaded is loaded by itself", async () => {
   const think = { repeat: 100, tool_calls: [{ name: "think", arguments: { thought: "thought {{n}}" } }] };
   const id = await server.begin([think, { text: "The end." }]);
@@ -148,6 +165,40 @@ test("what could not be sent is there after a reload, and is said once", async (
   await page.reload();
   await page.getByText("Two.").waitFor();
   assert.equal(await page.getByText("A precious message").count(), 1);
+  await close();
+});
+
+test("a message that is to wait is there after a reload while it was on its way, and waits once", async () => {
+  const id = await server.begin((folder) => [
+    command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done`),
+    { text: "One." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  const isQueued = (url) => url.pathname.endsWith("/queue");
+  const held = [];
+  await page.route(isQueued, (route) => (route.request().method() === "POST" ? void held.push(route) : route.continue()));
+  const unsent = page.getByLabel("Your message, not sent yet");
+  const queue = page.getByRole("region", { name: "Messages that wait" });
+  await page.getByLabel("Message", { exact: true }).fill("A precious thought");
+  await page.keyboard.press("Alt+Enter");
+  await unsent.getByText("Sending…").waitFor();
+  await page.reload();
+  await unsent.getByText("Not sent.").waitFor();
+  // The answer is lost, and not what was asked.
+  await page.unroute(isQueued);
+  await page.route(isQueued, async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await unsent.getByRole("button", { name: "Send again" }).click();
+  await queue.getByRole("listitem").filter({ hasText: "A precious thought" }).waitFor();
+  await unsent.waitFor({ state: "detached" });
+  const { body } = await server.ask("GET", `/api/conversations/${id}/queue`);
+  assert.equal(body.queue.length, 1);
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "");
+  await page.unroute(isQueued);
   await close();
 });
 

@@ -111,6 +111,26 @@ test("a rewinding is begun by /undo, and taken back by /redo also after a reload
   await close();
 });
 
+test("what was taken back is gone also for who comes then, and loads the end of the log first", async () => {
+  const think = { repeat: 100, tool_calls: [{ name: "think", arguments: { thought: "thought {{n}}" } }] };
+  const id = await server.begin([{ text: "Hello." }, think, { text: "Long thought." }]);
+  await server.ended(id);
+  const message = { role: "user", content: [{ type: "text", text: "Think." }], run: true };
+  await server.ask("POST", `/api/conversations/${id}/events`, message);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("Long thought.").waitFor();
+  await status(page, "Finished");
+  const [, hello] = (await server.events(id)).filter(({ kind }) => kind === "MessageEvent");
+  await server.ask("POST", `/api/conversations/${id}/navigate`, { event_id: hello.id });
+  for (const time of ["now", "after a reload"]) {
+    await page.getByText("Hello.").waitFor();
+    assert.equal(await page.getByText("Long thought.").count(), 0, time);
+    await own(page, "Think.").waitFor({ state: "detached" });
+    await page.reload();
+  }
+  await close();
+});
+
 test("what was changed is said to be tried, with the command and its exit code, or not", async () => {
   const tried = await server.begin((folder) => [edit(folder, "I write it."), command("And try it.", "test -s a.txt"), { text: "It works." }]);
   const untried = await server.begin((folder) => [edit(folder, "I write it."), command("I look at it.", "cat a.txt"), { text: "It must work." }]);

@@ -72,6 +72,28 @@ test("a message cannot be changed while the agent works; on a telephone Enter ma
   await close();
 });
 
+test("a message in other words is said once, however often that is asked for while the server takes its time", async () => {
+  const id = await server.begin([{ text: "One." }, { text: "Two." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.route("**/navigate", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await route.continue();
+  });
+  await own(page, "Begin.").hover();
+  await own(page, "Begin.").getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("The message, changed").fill("Begin anew.");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForTimeout(200);
+  await page.keyboard.press("Control+Enter");
+  await own(page, "Begin anew.").waitFor();
+  await page.waitForTimeout(1_500);
+  await status(page, "Finished");
+  const said = (await server.events(id)).filter(({ kind, source }) => kind === "MessageEvent" && source === "user");
+  assert.equal(said.length, 2);
+  await close();
+});
+
 test("what goes wrong with a conversation of the list is said", async () => {
   const id = await server.begin([{ text: "Done." }]);
   const { page, close } = await open(server, `/c/${id}`);

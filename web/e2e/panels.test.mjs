@@ -148,6 +148,37 @@ test("files that only a sandbox has are none of the workspace, and a Markdown fi
   await close();
 });
 
+test("of a file that is empty, or of which only the rights changed, the panel says so", async () => {
+  const change = "git init -q . && touch a.sh && git add -A && git -c user.name=a -c user.email=a@b commit -qm first && chmod +x a.sh && touch empty.txt";
+  const id = await server.begin([command("Change.", change), { text: "Done." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name: "a.sh" }).getByText("No line differs").waitFor();
+  await changes.getByRole("region", { name: "empty.txt" }).getByText("The file is empty.").waitFor();
+  await close();
+});
+
+test("files are listed as they come, and one that cannot be fetched is said so", async () => {
+  const id = await server.begin((folder) => [
+    command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done; echo made > made.txt`),
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  const files = await panel(page, "Files");
+  await files.getByText("Nothing is here.").waitFor();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  writeFileSync(join(body.workspace.working_dir, "go"), "");
+  await files.getByRole("button", { name: /made\.txt/ }).click();
+  await files.getByText("made", { exact: true }).waitFor();
+  await page.route("**/file/download?*", (route) => route.fulfill({ status: 500, json: { detail: "the disk is gone" } }));
+  await files.getByRole("button", { name: "Download" }).click();
+  await files.getByRole("alert").getByText("the disk is gone").waitFor();
+  await close();
+});
+
 test("files are looked through, read in colours, found by name, fetched and brought", async () => {
   const { id, folder } = await repository();
   const { page, close } = await open(server, `/c/${id}`);

@@ -231,7 +231,7 @@ test("a host that was allowed is listed in the settings, and taken back there", 
   await close();
 });
 
-test("a message that could not be queued is there again, with its pictures", async () => {
+test("a message that could not be queued stays to be sent again, with its pictures, and in nobody's way", async () => {
   const id = await server.begin([command("Wait.", "sleep 300"), { text: "Done." }]);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Working");
@@ -242,9 +242,40 @@ test("a message that could not be queued is there again, with its pictures", asy
   await attached.waitFor();
   await page.getByLabel("Message", { exact: true }).fill("Later, please");
   await page.getByRole("button", { name: "Queue" }).click();
-  await page.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
-  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "Later, please");
-  await attached.waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("What is written meanwhile");
+  const unsent = page.getByLabel("Your message, not sent yet");
+  await unsent.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
+  await unsent.getByRole("img").waitFor();
+  await page.unroute("**/queue");
+  await unsent.getByRole("button", { name: "Send again" }).click();
+  await page.getByRole("region", { name: "Messages that wait" }).getByText("Later, please").waitFor();
+  await unsent.waitFor({ state: "detached" });
+  const { body } = await server.ask("GET", `/api/conversations/${id}/queue`);
+  assert.equal(body.queue[0].message.content.at(-1).image_urls.length, 1);
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "What is written meanwhile");
+  await close();
+});
+
+test("a message that waits does not vanish with an answer from before it was queued", async () => {
+  const id = await server.begin([command("Wait.", "sleep 300"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  let hold;
+  const held = new Promise((resolve) => (hold = resolve));
+  await page.route("**/queue", async (route) => {
+    if (route.request().method() === "POST") return route.continue();
+    const before = await route.fetch();
+    hold(() => route.fulfill({ response: before }));
+  });
+  const release = await held;
+  await page.getByLabel("Message", { exact: true }).fill("Later, please");
+  await page.keyboard.press("Alt+Enter");
+  const row = page.getByRole("region", { name: "Messages that wait" }).getByText("Later, please");
+  await row.waitFor();
+  await release().catch(() => {}); // nobody may want it any more
+  await page.waitForTimeout(500);
+  assert.ok(await row.isVisible());
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   await close();
 });
 

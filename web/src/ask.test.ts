@@ -45,6 +45,11 @@ test("what reaches the workspace takes as long as its start", async () => {
   await expect(workspace.isThere("c", "/w", "a")).rejects.not.toThrow("60 seconds"); // the answer is empty
 });
 
+test("the page of a proxy is not taken for an answer that there is nothing", async () => {
+  vi.stubGlobal("fetch", async () => new Response("<h1>Sign in</h1>"));
+  await expect(api.list(null)).rejects.toThrow("Something else than the server");
+});
+
 test("a server that is away is said to be away", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
   await expect(api.get("c")).rejects.toThrow("cannot be reached");

@@ -84,12 +84,13 @@ export function filled(path: string, names: object = {}, query: object = {}): st
   return given.length === 0 ? place : `${place}?${parameters}`;
 }
 
-/** What JSON says; null where it is none. */
+/** What JSON says; null where nothing is said. */
 function parsed(text: string): unknown {
+  if (text === "") return null;
   try {
     return JSON.parse(text);
   } catch {
-    return null;
+    throw new Error(t("Something else than the server has answered, such as a proxy that wants you to sign in. Reload the page."));
   }
 }
 

@@ -1,6 +1,7 @@
 // A shell on a terminal of its own in the workspace, over a socket. It ends with the socket.
 
 import { useKey } from "./key";
+import { onSilence } from "./silence";
 
 export interface Size {
   rows: number;
@@ -26,7 +27,7 @@ export interface Listener {
 
 /** Opens one. What is typed before that is done waits. */
 export function openConsole(id: string, { rows, cols }: Size, listener: Listener): Console {
-  const address = new URL(`/sockets/console/${encodeURIComponent(id)}?rows=${rows}&columns=${cols}`, location.href);
+  const address = new URL(`/sockets/console/${encodeURIComponent(id)}?rows=${rows}&columns=${cols}&alive=true`, location.href);
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   address.hash = "";
   const socket = new WebSocket(address);
@@ -41,14 +42,24 @@ export function openConsole(id: string, { rows, cols }: Size, listener: Listener
     early.forEach(send);
     early = [];
   };
-  socket.onmessage = (message: MessageEvent<ArrayBuffer>) => listener.onOutput(new Uint8Array(message.data));
-  socket.onclose = ({ code, reason }) => listener.onEnd(code === NORMAL ? { type: "ended" } : { type: "lost", reason });
+  const close = () => {
+    silence.forget();
+    socket.onclose = socket.onmessage = socket.onopen = null;
+    socket.close();
+  };
+  const end = (ending: Ending) => {
+    close();
+    listener.onEnd(ending);
+  };
+  const silence = onSilence(() => end({ type: "lost", reason: "" }));
+  socket.onmessage = ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    silence.heard();
+    if (typeof data !== "string") listener.onOutput(new Uint8Array(data));
+  };
+  socket.onclose = ({ code, reason }) => end(code === NORMAL ? { type: "ended" } : { type: "lost", reason });
   return {
     type: (text) => send(new TextEncoder().encode(text)),
     resize: (size) => send(JSON.stringify({ rows: size.rows, columns: size.cols })),
-    close: () => {
-      socket.onclose = socket.onmessage = socket.onopen = null;
-      socket.close();
-    },
+    close,
   };
 }

@@ -8,8 +8,8 @@ export interface Desk {
   stream: Stream;
   /** Sends a message; what goes wrong is shown beside the message. Once more under the id that it had. */
   send: (text: string, images: string[], message?: string) => Promise<void>;
-  /** Says it when the turn ends. */
-  queue: (text: string, images: string[]) => Promise<void>;
+  /** Says it when the turn ends, in the same way. */
+  queue: (text: string, images: string[], message?: string) => Promise<void>;
   /** Puts a message where messages are written, unless another was begun there. */
   write: (text: string, images: string[]) => void;
   /** Opens the dialog that goes back to before a message. */

@@ -135,13 +135,13 @@ test("results find their calls, and what has none is open", () => {
 test("a message on its way disappears when the log has it, and stays when it failed", () => {
   const fold = new Fold();
   const first = says("user", "hi");
-  fold.sending(first.id, "hi");
-  fold.sending("other", "hi");
+  fold.sending({ id: first.id, text: "hi", images: [] });
+  fold.sending({ id: "other", text: "hi", images: [] });
   fold.apply([stored(0, first)]);
   expect(fold.view.unsent.map((message) => message.id)).toEqual(["other"]);
   fold.unsent("other", "no network");
   expect(fold.view.unsent).toMatchObject([{ text: "hi", failure: "no network" }]);
-  fold.sending("other", "hi");
+  fold.sending({ id: "other", text: "hi", images: [] });
   expect(fold.view.unsent).toMatchObject([{ id: "other", failure: null }]);
 });
 
@@ -149,8 +149,8 @@ test("a message whose answer was lost is not shown as unsent once the log has it
   const fold = new Fold();
   const early = says("user", "early");
   const late = says("user", "late");
-  fold.sending(early.id, "early");
-  fold.sending(late.id, "late");
+  fold.sending({ id: early.id, text: "early", images: [] });
+  fold.sending({ id: late.id, text: "late", images: [] });
   fold.apply([stored(0, early)]);
   fold.unsent(early.id, "no network");
   fold.unsent(late.id, "no network");
@@ -260,6 +260,22 @@ test("what came by the socket is not taken from a page again", () => {
   fold.apply([{ type: "sync", through_seq: 0 }, stored(1, live)]);
   fold.prepend(page(0, null, says("user", "one"), live));
   expect(texts(fold)).toEqual(["one", "live"]);
+});
+
+test("what was taken back is not shown where the place that it was taken back to is loaded later", () => {
+  const fold = new Fold();
+  const first = says("user", "one");
+  const undone = page(7, 7, says("user", "two"), says("agent", "done"), is("leaf_event_id", first.id));
+  fold.prepend(undone);
+  expect(texts(fold), "before the stream has begun").toEqual([]);
+  const state: Frame = { type: "transient", event: is("full_state", { leaf_event_id: first.id }) };
+  fold.apply([{ type: "sync", from_seq: 9, through_seq: 9 }, state]);
+  expect(fold.view).toMatchObject({ items: [], isCurrent: true, hasEarlier: true });
+  fold.prepend(page(0, null, first, says("agent", "answer")));
+  expect(texts(fold)).toEqual(["one"]);
+  const lost = new Fold();
+  lost.prepend({ ...undone, before_seq: null });
+  expect(texts(lost), "a place that is nowhere hides nothing").toEqual(["two", "done"]);
 });
 
 test("other words for a message are another version of it", () => {

@@ -11,7 +11,7 @@ import { withoutAction, withPiece } from "./output";
 import { Spending } from "./spending";
 import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
-import { briefingOf, EMPTY, type Item, type Result, type Task, type View } from "./view";
+import { briefingOf, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
 import type { Event, Frame, Observation } from "./wire";
 import { imagesOf, screenshotOf, textOf } from "./wire";
 import { t } from "./words";
@@ -109,13 +109,15 @@ export class Fold {
     if (this.next.unsent.some(({ id }) => this.tree.has(id))) {
       this.next.unsent = this.next.unsent.filter(({ id }) => !this.tree.has(id));
     }
-    if (this.items.areNew) this.next.items = this.items.on(this.tree.way());
+    // What follows the place where it stands may be loaded before that: it was taken back, and is not shown.
+    const isMissing = this.tree.standsElsewhere && !this.next.hasEarlier;
+    if (this.items.areNew) this.next.items = this.items.on(isMissing ? null : this.tree.way());
     this.view = this.next;
     return this.view;
   }
 
   private shorten(): void {
-    const first = this.isAtEnd ? this.items.shorten() : null;
+    const first = this.isAtEnd && this.tree.isAtEnd ? this.items.shorten() : null;
     if (!first) return;
     this.tree.forgetBefore(first.id);
     this.before = first.seq ?? this.before;
@@ -123,9 +125,9 @@ export class Fold {
   }
 
   /** A message is on its way, for the first time or once more. */
-  sending(id: string, text: string, images: string[] = []): void {
-    const others = this.view.unsent.filter((message) => message.id !== id);
-    this.view = { ...this.view, unsent: [...others, { id, text, images, failure: null }] };
+  sending(message: Omit<Unsent, "failure">): void {
+    const others = this.view.unsent.filter(({ id }) => id !== message.id);
+    this.view = { ...this.view, unsent: [...others, { ...message, failure: null }] };
   }
 
   /** It could not be sent, as far as is known; without a failure it is taken back. */

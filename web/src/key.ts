@@ -35,11 +35,18 @@ export function forgetKey(): void {
   useKey.setState({ key: null, isRefused: false });
 }
 
-/** The server does not know it (any more). */
+/** The server does not know it (any more). Another tab may have been given another one meanwhile. */
 export function dropKey(): void {
+  const key = localStorage.getItem(PLACE);
+  if (key && key !== useKey.getState().key) return useKey.setState({ key });
   forgetKey();
   useKey.setState({ isRefused: true });
 }
+
+// What is done with it in one tab holds for all.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === PLACE) useKey.setState({ key: newValue, isRefused: false });
+});
 
 // A ready link that is opened in a tab where the app runs already only changes what is behind the `#`.
 addEventListener("hashchange", () => {

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { useKey } from "./key";
+import { onSilence } from "./silence";
 
 /** How soon it is tried again where no workspace runs, or the connection was cut. */
 const AGAIN_MS = 3_000;
@@ -10,8 +11,7 @@ const AGAIN_MS = 3_000;
 export function useLivePicture(id: string): string | null {
   const [picture, setPicture] = useState<string | null>(null);
   useEffect(() => {
-    let socket: WebSocket;
-    let again = 0;
+    let leave = () => {};
     let last: string | null = null;
     const show = (bytes: ArrayBuffer | null) => {
       const next = bytes?.byteLength ? URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" })) : null;
@@ -20,23 +20,34 @@ export function useLivePicture(id: string): string | null {
       last = next;
     };
     const connect = () => {
-      const address = new URL(`/sockets/browser/${id}`, location.href);
+      const address = new URL(`/sockets/browser/${id}?alive=true`, location.href);
       address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
       address.hash = "";
-      socket = new WebSocket(address);
+      const socket = new WebSocket(address);
       socket.binaryType = "arraybuffer";
       socket.onopen = () => socket.send(JSON.stringify({ type: "auth", session_api_key: useKey.getState().key ?? "" }));
-      socket.onmessage = (message: MessageEvent<ArrayBuffer>) => show(message.data);
-      socket.onclose = () => {
-        show(null);
-        again = window.setTimeout(connect, AGAIN_MS);
+      const silence = onSilence(() => over());
+      socket.onmessage = ({ data }: MessageEvent<ArrayBuffer | string>) => {
+        silence.heard();
+        if (typeof data !== "string") show(data);
       };
+      const drop = () => {
+        silence.forget();
+        socket.onclose = socket.onmessage = socket.onopen = null;
+        socket.close();
+      };
+      const over = () => {
+        drop();
+        show(null);
+        const again = setTimeout(connect, AGAIN_MS);
+        leave = () => clearTimeout(again);
+      };
+      socket.onclose = over;
+      leave = drop;
     };
     connect();
     return () => {
-      clearTimeout(again);
-      socket.onclose = socket.onmessage = null;
-      socket.close();
+      leave();
       if (last) URL.revokeObjectURL(last);
     };
   }, [id]);

@@ -28,7 +28,7 @@ test("messages wait only while a turn is under way", () => {
 });
 
 test("what was said at once because the turn had just ended is run", async () => {
-  await queue.add("c", "later", []);
+  await queue.add("c", "m", "later", []);
   expect(asked).toEqual(["post /api/conversations/{conversation_id}/queue", "post /api/conversations/{conversation_id}/run"]);
 });
 

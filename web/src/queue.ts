@@ -3,7 +3,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { content } from "./api";
 import { type Answer, ask, on } from "./ask";
-import { freshId } from "./fresh-id";
 import { imagesOf, type Status, textOf } from "./wire";
 
 /** How often the queue is looked at while it may change. */
@@ -26,8 +25,7 @@ const one = (id: string, message: string) => ({ path: { conversation_id: id, eve
 
 export const queue = {
   list: async (id: string) => read(await ask("get", "/api/conversations/{conversation_id}/queue", on(id))),
-  async add(id: string, text: string, images: string[]): Promise<Queued[]> {
-    const own = freshId();
+  async add(id: string, own: string, text: string, images: string[]): Promise<Queued[]> {
     const body = { id: own, ...content(text, images) };
     const waiting = read(await ask("post", "/api/conversations/{conversation_id}/queue", { ...on(id), body }));
     // The turn may just have ended: then it was said at once, and somebody has to hear it.

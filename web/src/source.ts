@@ -1,8 +1,8 @@
 // Where a conversation is followed: with the key to the server, or as whoever has a link to it.
 
 import { api, type HistoryPage } from "./api";
-import { filled, request } from "./ask";
-import { dropKey, useKey } from "./key";
+import { filled, Refused, request } from "./ask";
+import { useKey } from "./key";
 import { arrivedEnd, endOf } from "./opening";
 
 export interface Source {
@@ -16,8 +16,8 @@ export interface Source {
   end: () => Promise<HistoryPage>;
   /** What stands before a position. */
   before: (seq: number | null) => Promise<HistoryPage>;
-  /** What was shown opens nothing any more. */
-  onRefused: () => void;
+  /** Whether what is shown opens nothing any more: a socket is closed with the same word where it only came too late. */
+  isRefused: () => Promise<boolean>;
 }
 
 export const ownSource = (id: string): Source => ({
@@ -26,7 +26,10 @@ export const ownSource = (id: string): Source => ({
   arrived: () => arrivedEnd(id),
   end: () => endOf(id),
   before: (seq) => api.history(id, seq),
-  onRefused: dropKey,
+  async isRefused() {
+    await api.get(id).catch(() => {}); // which drops a key that is not good any more
+    return useKey.getState().key === null;
+  },
 });
 
 export function sharedSource(token: string): Source {
@@ -40,6 +43,10 @@ export function sharedSource(token: string): Source {
     arrived: () => null,
     end: () => before(null),
     before,
-    onRefused: () => {},
+    isRefused: () =>
+      before(null).then(
+        () => false,
+        (error: unknown) => error instanceof Refused && error.status === 401,
+      ),
   };
 }

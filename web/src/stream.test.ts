@@ -22,9 +22,9 @@ class Socket {
   }
 }
 
-const source = (): Source => {
+const source = (more: Partial<Source> = {}): Source => {
   const page = { items: [], before_seq: null };
-  return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, onRefused: () => {} };
+  return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, isRefused: async () => false, ...more };
 };
 
 beforeEach(() => {
@@ -34,11 +34,12 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   vi.unstubAllGlobals();
 });
 
-async function follow(): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
-  const stream = new Stream(source());
+async function follow(more?: Partial<Source>): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
+  const stream = new Stream(source(more));
   const leave = stream.subscribe(() => {});
   await vi.advanceTimersByTimeAsync(0);
   const first = Socket.opened[0]!;
@@ -83,5 +84,49 @@ test("what comes is told also where the browser stops drawing just then", async 
   first.tell({ type: "transient", event: { kind: "ConversationStateUpdateEvent", key: "full_state", value: {} } });
   await vi.advanceTimersByTimeAsync(300);
   expect(stream.current()).not.toBe(shown);
+  leave();
+});
+
+test("a socket whose key came too late, as from a tab that was frozen, is opened anew: only a refused key ends it", async () => {
+  const late = await follow();
+  late.first.onclose?.({ code: 4001 });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(late.stream.link).toBe("lost");
+  expect(Socket.opened).toHaveLength(2);
+  late.leave();
+
+  const refused = await follow({ isRefused: async () => true });
+  Socket.opened.at(-1)?.onclose?.({ code: 4001 });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(refused.stream.current().link).toBe("gone");
+  expect(Socket.opened).toHaveLength(3);
+  refused.leave();
+});
+
+test("who looks elsewhere hears of another status at once: timers of a hidden tab may wait for a minute", async () => {
+  const { stream, first, leave } = await follow();
+  first.tell({ type: "transient", event: { kind: "ConversationStateUpdateEvent", key: "full_state", value: {} } });
+  await vi.advanceTimersByTimeAsync(300);
+  vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  first.tell({ type: "delta", item_id: "a", attempt: 1, order: 0, kind: "text", content: "Sure?" });
+  expect(stream.current().view.draft).toBeNull();
+  first.tell({ type: "durable", seq: 0, event: { kind: "ConversationStateUpdateEvent", key: "execution_status", value: "waiting_for_confirmation" } });
+  expect(stream.current().view.status).toBe("waiting_for_confirmation");
+  leave();
+});
+
+test("who is shown a page can ask for the one before it at once", async () => {
+  const asked: (number | null)[] = [];
+  const before = async (seq: number | null) => {
+    asked.push(seq);
+    return { items: [], before_seq: (seq ?? 9) - 1 };
+  };
+  const stream = new Stream(source({ before }));
+  const leave = stream.subscribe(() => {
+    if (asked.length < 3) void stream.load();
+  });
+  void stream.load();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked).toEqual([null, 8, 7]);
   leave();
 });

@@ -1,6 +1,7 @@
 // Follows a conversation: one socket, which comes back with the last position it knows whenever it is cut.
 
 import { Fold } from "./fold";
+import { SILENCE_LIMIT_MS, TICK_MS } from "./silence";
 import type { Source } from "./source";
 import { type View } from "./view";
 import type { Frame } from "./wire";
@@ -15,11 +16,6 @@ const LONGEST_WAIT_MS = 8_000;
  * Where the browser draws none, because nobody looks, less often. */
 const SHOWN_PAUSE_MS = 25;
 const HIDDEN_PAUSE_MS = 250;
-
-/** The server says every 20 s that it is there. After a silence this long the connection is dead without anybody having
- * noticed: the machine slept, or the network went away without a word. */
-const SILENCE_LIMIT_MS = 60_000;
-const TICK_MS = 10_000;
 
 /** Close codes of the server. */
 const DELETED = 1000;
@@ -147,6 +143,7 @@ export class Stream {
       if (!this.isLoaded || this.pageRetry) void this.load();
     }
     this.waiting.push(frame);
+    if (document.hidden && isNews(frame)) return this.flush(); // its timers may have to wait for a minute
     this.flushing ??= { timer: window.setTimeout(this.flush, HIDDEN_PAUSE_MS), picture: requestAnimationFrame(this.draw) };
   }
 
@@ -158,7 +155,7 @@ export class Stream {
   /** Loads the page before what is there. */
   load(): Promise<void> {
     this.forgetRetry();
-    this.loading ??= this.loadPage().finally(() => (this.loading = null));
+    this.loading ??= this.loadPage();
     return this.loading;
   }
 
@@ -171,16 +168,18 @@ export class Stream {
   }
 
   private async loadPage(): Promise<void> {
-    try {
-      const page = await (this.isLoaded ? this.source.before(this.fold.earlier) : this.source.end());
+    const page = await (this.isLoaded ? this.source.before(this.fold.earlier) : this.source.end()).catch(() => null);
+    this.loading = null; // who is shown the page may want the one before it at once
+    if (page) {
       this.flush();
       this.fold.prepend(page);
       this.isLoaded = true;
       this.pageFailures = 0;
       this.changed();
-    } catch {
-      if (!this.isLoaded) this.socket?.close(); // the next attempt loads it
-      else if (this.listeners.size > 0) this.pageRetry = window.setTimeout(() => void this.load(), waitAfter(this.pageFailures++));
+    } else if (!this.isLoaded) {
+      this.socket?.close(); // the next attempt loads it
+    } else if (this.listeners.size > 0) {
+      this.pageRetry = window.setTimeout(() => void this.load(), waitAfter(this.pageFailures++));
     }
   }
 
@@ -205,15 +204,26 @@ export class Stream {
 
   private closed(code: number): void {
     this.socket = null;
-    if (code === UNAUTHORIZED) this.source.onRefused();
-    if (code === UNAUTHORIZED || code === DELETED || code === NOT_FOUND) {
-      this.link = "gone";
-      return this.changed();
-    }
+    if (code === DELETED || code === NOT_FOUND) return this.leave();
     this.link = "lost";
     this.changed();
     this.retry = window.setTimeout(() => this.connect(), waitAfter(this.attempts++));
+    if (code === UNAUTHORIZED) void this.source.isRefused().then((isRefused) => isRefused && this.leave());
   }
+
+  /** There is nothing to come back to. */
+  private leave(): void {
+    clearTimeout(this.retry);
+    this.drop();
+    this.link = "gone";
+    this.changed();
+  }
+}
+
+/** Whether somebody may be told of it who looks elsewhere. */
+function isNews(frame: Frame): boolean {
+  if (frame.type === "host_questions") return true;
+  return frame.type === "durable" && frame.event.kind === "ConversationStateUpdateEvent" && frame.event.key === "execution_status";
 }
 
 /** How long to wait after so many failures; not all clients the same. */

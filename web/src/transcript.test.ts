@@ -18,3 +18,8 @@ test("HTML shows what was said and interprets nothing of it", () => {
   expect(page).toContain("&#60;b&#62;Do");
   expect(page).not.toMatch(/<b>|<i>/);
 });
+
+test("nor does it let anything turn the direction of writing", () => {
+  const said: Item = { type: "message", id: "1", time: "", from: "agent", text: "Open photo\u202egnp.exe", images: [] };
+  expect(html("T", [said])).toContain("photo\ufffdgnp.exe");
+});

@@ -1,7 +1,7 @@
 // A conversation as a text to read.
 
 import { answerOf, describe } from "./cards/describe";
-import { plain } from "./plain";
+import { plain, unturned } from "./plain";
 import type { Item, Speaker } from "./view";
 import { textOf } from "./wire";
 import { t } from "./words";
@@ -51,7 +51,7 @@ const escaped = (text: string) =>
 export function html(title: string, items: readonly Item[]): string {
   const one = (item: Item) => {
     const { heading, text, code } = partOf(item);
-    return `<h2>${escaped(heading)}</h2>${text && `<p>${escaped(text)}</p>`}${code && `<pre>${escaped(code)}</pre>`}`;
+    return `<h2>${escaped(unturned(heading))}</h2>${text && `<p>${escaped(unturned(text))}</p>`}${code && `<pre>${escaped(code)}</pre>`}`;
   };
   const style = "body{font:16px/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}p{white-space:pre-wrap}h2{font-size:1rem}pre{overflow:auto;background:#8882;padding:.6rem}";
   return `<!doctype html><meta charset="utf-8"><title>${escaped(title)}</title><style>${style}</style><h1>${escaped(title)}</h1>\n${items.map(one).join("\n")}\n`;

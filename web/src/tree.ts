@@ -44,6 +44,7 @@ export class Tree {
     const [last, first] = [earlier.order.at(-1), this.order[0]];
     const parent = first === undefined ? undefined : this.parents.get(first);
     this.isBranched ||= earlier.isBranched || (last !== undefined && parent != null && parent !== last);
+    if (first === undefined) this.head ??= earlier.head;
     this.order = [...earlier.order, ...this.order];
     for (const [id, of] of earlier.parents) this.parents.set(id, of);
   }
@@ -66,13 +67,23 @@ export class Tree {
     return this.head === undefined ? (this.order.at(-1) ?? null) : this.head;
   }
 
-  /** The way to where the conversation stands; null: that is everything. */
+  /** Whether that is the last one. */
+  get isAtEnd(): boolean {
+    return this.head === undefined || this.head === this.order.at(-1);
+  }
+
+  /** Whether that event is none of those that are loaded. */
+  get standsElsewhere(): boolean {
+    return typeof this.head === "string" && !this.has(this.head);
+  }
+
+  /** The way to where the conversation stands, as far as it is loaded; null: that is everything. */
   way(): Set<string> | null {
     const last = this.order.at(-1);
     const head = this.head === undefined ? last : this.head;
     if (!this.isBranched && head === last) return null;
-    if (head !== null && head !== undefined && !this.has(head)) return null; // not loaded yet
     const way = new Set<string>();
+    if (this.standsElsewhere) return way;
     for (let next: string | null = head ?? null; next !== null && !way.has(next); next = this.known(next)) way.add(next);
     return way;
   }

@@ -53,6 +53,8 @@ export interface Unsent {
   id: string;
   text: string;
   images: string[];
+  /** Whether it is to wait for the end of the turn. */
+  isLater?: boolean;
   failure: string | null;
 }
 
@@ -145,6 +147,9 @@ export const EMPTY: View = {
 export function openCalls(view: View): Call[] {
   return view.items.filter((item): item is Call => item.type === "call" && item.result === null && !item.isExternal);
 }
+
+/** How many calls have a result: with each the files may be others. */
+export const answeredCalls = (view: View): number => view.items.filter((item) => item.type === "call" && item.result).length;
 
 /** Whether the model is awaited: it works, and nothing else tells what it does. */
 export function isThinking({ isCurrent, status, preparing, items }: View): boolean {

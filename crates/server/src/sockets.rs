@@ -29,6 +29,8 @@ use crate::resident::{Farewell, Resident};
 /// How often a client is asked whether it is there, and how long it may take for a frame or an answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const SEND_LIMIT: Duration = Duration::from_secs(20);
+/// What a client hears again and again that asked for it. The contract has no frame for it.
+const ALIVE: &str = r#"{"type":"alive"}"#;
 /// Watchers of one conversation.
 const MAX_WATCHERS: usize = 1024;
 
@@ -74,7 +76,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
 async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: impl Protocol) {
     let Ok(resident) = app.conversations.resident(id).await else {
-        return line.close(code::NOT_FOUND, "Conversation not found").await;
+        return refuse(app, id, line).await;
     };
     if resident.listeners() >= MAX_WATCHERS {
         return line
@@ -85,7 +87,7 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
             .await;
     }
     let Some((greeting, mut feed)) = protocol.begin(app, resident).await else {
-        return line.close(code::NOT_FOUND, "Conversation not found").await;
+        return refuse(app, id, line).await;
     };
     let _attendant = (protocol.attends() && line.may_write()).then(|| feed.resident.attendance.attend());
     if !line.send_all(greeting).await {
@@ -135,6 +137,15 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
             }
         }
     }
+}
+
+/// A conversation cannot be shown: only where there is none nobody needs to come back.
+async fn refuse(app: &App, id: ConversationId, line: Line) {
+    let (code, reason) = match app.conversations.catalog.find(id).await {
+        Ok(None) => (code::NOT_FOUND, "Conversation not found"),
+        Ok(Some(_)) | Err(_) => (code::TRY_AGAIN_LATER, "The conversation cannot be read just now"),
+    };
+    line.close(code, reason).await;
 }
 
 /// When to ask a client whether it is there.

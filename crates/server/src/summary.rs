@@ -98,11 +98,12 @@ impl Summary {
             let page = store
                 .read(id, from, usize::try_from(PAGE).unwrap_or(usize::MAX))
                 .await?;
-            let Some((through, _)) = page.last() else {
+            if page.is_empty() {
                 break;
-            };
-            self.through = Some(*through);
-            for (_, event) in &page {
+            }
+            // What came since then is no part of the state that this is for.
+            for (seq, event) in page.iter().take_while(|(seq, _)| Some(*seq) <= last) {
+                self.through = Some(*seq);
                 self.take(event);
             }
         }

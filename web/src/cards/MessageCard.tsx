@@ -1,3 +1,4 @@
+import { useMutation } from "@tanstack/react-query";
 import { GitFork, Pencil, Undo2 } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api";
@@ -46,7 +47,7 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
   const show = (version: string | undefined) => {
     if (version) api.navigate(id, stream.fold.leafOf(version)).catch(complain);
   };
-  const fork = () => api.fork(id, message.id).then((copy) => go(copy.id), complain);
+  const fork = useMutation({ mutationFn: () => api.fork(id, message.id), onSuccess: (copy) => go(copy.id), onError: complain });
   return (
     <div className="message-actions">
       {versions.length > 1 && (
@@ -75,7 +76,7 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
           </button>
         </>
       )}
-      <button className="quiet" onClick={() => void fork()}>
+      <button className="quiet" disabled={fork.isPending} onClick={() => fork.mutate()}>
         <GitFork /> {t("Fork")}
       </button>
       <CopyButton look="quiet" text={() => message.text} />
@@ -87,21 +88,20 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
 function EditForm({ message, onClose }: { message: Message; onClose: () => void }) {
   const { id, stream, send, complain } = useDesk();
   const [text, setText] = useState(message.text);
-  const submit = async () => {
-    try {
+  const submit = useMutation({
+    mutationFn: async () => {
       await api.navigate(id, await stream.parentOf(message.id));
       onClose();
       await send(text.trim(), message.images);
-    } catch (error) {
-      complain(error);
-    }
-  };
+    },
+    onError: complain,
+  });
   return (
     <form
       className="message from-user edit"
       onSubmit={(event) => {
         event.preventDefault();
-        if (text.trim()) void submit();
+        if (text.trim() && !submit.isPending) submit.mutate();
       }}
       onKeyDown={(event) => {
         if (event.key === "Escape") onClose();
@@ -120,7 +120,7 @@ function EditForm({ message, onClose }: { message: Message; onClose: () => void 
         <button type="button" onClick={onClose}>
           {t("Cancel")}
         </button>
-        <button className="primary" disabled={!text.trim()}>
+        <button className="primary" disabled={!text.trim() || submit.isPending}>
           {t("Send")}
         </button>
       </div>

@@ -29,6 +29,10 @@ interface Props {
 const LETTERS = { ADDED: "A", UPDATED: "M", DELETED: "D", MOVED: "R" };
 const words = () => ({ ADDED: t("New"), UPDATED: t("Changed"), DELETED: t("Deleted"), MOVED: t("Moved") });
 
+/** What to say of a file that is listed although no line of it differs. */
+const unchanged = (status: Props["status"]) =>
+  status === "UPDATED" ? t("No line differs: what changed is something else, such as its rights.") : t("The file is empty.");
+
 const unshown = (content: string) =>
   content === "binary" ? t("It is no text: there are no lines to compare.") : t("The file is too large to compare here.");
 
@@ -88,7 +92,8 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
           {(revert.error ?? review.error)?.message}
         </p>
       )}
-      {isOpen && change && (
+      {isOpen && diff?.lines.length === 0 && <p className="hint">{unchanged(status)}</p>}
+      {isOpen && change && diff?.lines.length !== 0 && (
         <DiffTable
           change={change}
           layout={layout}

@@ -4,7 +4,7 @@ import { withEarlier } from "../changes";
 import { usePreferences } from "../preferences";
 import { EDITORS, useTold } from "../told";
 import { undone, without } from "../undone";
-import type { View } from "../view";
+import { answeredCalls, type View } from "../view";
 import { t } from "../words";
 import { type GitChange, workspace } from "../workspace";
 import { ChangedFile } from "./ChangedFile";
@@ -37,7 +37,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
     queryFn: () => workspace.commits(id, folder),
     enabled: folder !== "",
   });
-  const answered = view.items.filter((item) => item.type === "call" && item.result).length;
+  const answered = answeredCalls(view);
   useEffect(() => void queries.invalidateQueries({ queryKey: ["changes", id] }), [answered, view.status, id, queries]);
 
   const isRepository = (commits.data?.commits.length ?? 0) > 0 || (changes.data?.length ?? 0) > 0;

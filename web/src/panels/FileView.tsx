@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Suspense, useEffect, useState } from "react";
 import { lazily } from "../lazily";
 import { Guard } from "../parts/Guard";
@@ -38,7 +38,10 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
     },
     enabled: isSmall,
   });
-  const save = async () => download(file.name.split("/").at(-1) ?? "file", await workspace.read(conversation, file.path));
+  const save = useMutation({
+    mutationFn: async () => download(file.name.split("/").at(-1) ?? "file", await workspace.read(conversation, file.path)),
+  });
+  const problem = save.error ?? content.error;
   const shown = file.path.startsWith(`${folder}/`) ? file.path.slice(folder.length + 1) : file.path;
   return (
     <section aria-label={shown} className="file">
@@ -52,12 +55,14 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
             {t("Formatted")}
           </button>
         )}
-        <button onClick={() => void save()}>{t("Download")}</button>
+        <button disabled={save.isPending} onClick={() => save.mutate()}>
+          {t("Download")}
+        </button>
       </div>
       {!isSmall && <p className="hint">{t("The file is too large to be shown.")}</p>}
-      {content.isError && (
+      {problem && (
         <p role="alert" className="problem">
-          {content.error.message}
+          {problem.message}
         </p>
       )}
       {content.data?.type === "binary" && <p className="hint">{t("This is no text.")}</p>}

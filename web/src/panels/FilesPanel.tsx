@@ -1,22 +1,26 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { File, Folder } from "lucide-react";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { wayTo } from "../folders";
 import { short } from "../meter";
 import { Crumbs } from "../parts/Crumbs";
 import { EntryButton } from "../parts/EntryButton";
+import { answeredCalls, type View } from "../view";
 import { t } from "../words";
 import { type Entry, workspace } from "../workspace";
 import { FileView } from "./FileView";
 import { Replacing } from "./Replacing";
 
 /** The files of the workspace: look around, read, fetch and bring. */
-export default function FilesPanel({ id, folder }: { id: string; folder: string }) {
+export default function FilesPanel({ id, view }: { id: string; view: View }) {
+  const { folder, status } = view;
   const [chosen, setPlace] = useState<string | null>(null);
   const place = chosen ?? folder;
   const [file, setFile] = useState<Entry | null>(null);
   const [name, setName] = useState("");
   const queries = useQueryClient();
+  const answered = answeredCalls(view);
+  useEffect(() => void queries.invalidateQueries({ queryKey: ["files", id] }), [answered, status, id, queries]);
   const chooser = useRef<HTMLInputElement>(null);
   const listed = useInfiniteQuery({
     queryKey: ["files", id, place],

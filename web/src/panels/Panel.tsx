@@ -76,7 +76,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "changes":
         return <ChangesPanel id={id} view={view} onSend={onSend} />;
       case "files":
-        return <FilesPanel id={id} folder={view.folder} />;
+        return <FilesPanel id={id} view={view} />;
       case "terminal":
         return <TerminalPanel id={id} view={view} />;
       case "tasks":

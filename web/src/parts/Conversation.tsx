@@ -47,9 +47,9 @@ const Rewind = lazily(() => import("./Rewind"));
 /** Follows a conversation, with what was not sent before the page was reloaded: the log tells which of that it has. */
 function streamOf(id: string): Stream {
   const stream = new Stream(ownSource(id));
-  for (const { id: message, text, images, failure } of unsentOf(id)) {
-    stream.fold.sending(message, text, images);
-    stream.fold.unsent(message, failure ?? t("The page was left before the server had it."));
+  for (const message of unsentOf(id)) {
+    stream.fold.sending(message);
+    stream.fold.unsent(message.id, message.failure ?? t("The page was left before the server had it."));
   }
   stream.changed();
   return stream;
@@ -123,24 +123,24 @@ export function Conversation({ id }: { id: string }) {
   }, [isBusy, order]);
 
   const desk = useMemo((): Desk => {
-    const send = async (text: string, images: string[], message = freshId()) => {
-      stream.fold.sending(message, text, images);
+    const carry = async (message: Omit<Unsent, "failure">, act: () => Promise<unknown>) => {
+      stream.fold.sending(message);
       stream.changed();
       try {
-        await api.send(id, message, text, images);
+        await act();
       } catch (error) {
-        stream.fold.unsent(message, error instanceof Error ? error.message : String(error));
+        stream.fold.unsent(message.id, error instanceof Error ? error.message : String(error));
         stream.changed();
       }
     };
-    const wait = async (text: string, images: string[]) => {
-      try {
-        queries.setQueryData(queueKey(id), await queue.add(id, text, images));
-      } catch (error) {
-        complain(error);
-        composer.current(text, images);
-      }
-    };
+    const send = (text: string, images: string[], message = freshId()) =>
+      carry({ id: message, text, images }, () => api.send(id, message, text, images));
+    const wait = (text: string, images: string[], message = freshId()) =>
+      carry({ id: message, text, images, isLater: true }, async () => {
+        const waiting = await queue.add(id, message, text, images);
+        await queries.cancelQueries({ queryKey: queueKey(id) }); // an answer from before may be on its way
+        queries.setQueryData(queueKey(id), waiting);
+      });
     const complain = (error: unknown) =>
       setProblem(error === null ? null : error instanceof Error ? error.message : String(error));
     const write = (text: string, images: string[]) => {
@@ -148,8 +148,14 @@ export function Conversation({ id }: { id: string }) {
     };
     return { id, stream, send, queue: wait, write, rewind, complain };
   }, [id, stream, queries]);
-  const settle = ({ id: message, text, images }: Unsent, what: "again" | "discard") => {
-    if (what === "again") return void desk.send(text, images, message);
+  useEffect(() => {
+    const arrived = view.unsent.filter(({ id: message }) => waiting.some((queued) => queued.id === message));
+    if (arrived.length === 0) return;
+    for (const { id: message } of arrived) stream.fold.unsent(message, null);
+    stream.changed();
+  }, [view.unsent, waiting, stream]);
+  const settle = ({ id: message, text, images, isLater }: Unsent, what: "again" | "discard") => {
+    if (what === "again") return void (isLater ? desk.queue : desk.send)(text, images, message);
     stream.fold.unsent(message, null);
     stream.changed();
   };

@@ -37,6 +37,16 @@ test("HTML, comments and definitions that nothing uses are seen as they were wri
   expect(container.querySelector("b")).toBeNull();
 });
 
+test("nothing leads to this server itself: its addresses can hold a key", () => {
+  const inward = ["#key=evil", "/#key=evil", "?x#key=evil", "README.md", `${location.origin}/#key=evil`, `//${location.host}/#key=evil`, "\\\\" + location.host];
+  const { container } = render(<Markdown text={inward.map((address) => `[go](<${address}>) ![see](<${address}>)`).join("\n\n")} />);
+  expect(container.textContent?.match(/go.*? Picture: see/g)).toHaveLength(inward.length);
+  expect(container.querySelector("a")).toBeNull();
+  const outward = render(<Markdown text="[go](https://e.org/x) [mail](mailto:a@e.org) ![see](https://e.org/p.png)" />);
+  expect([...outward.container.querySelectorAll("a")].map((link) => link.getAttribute("href"))).toEqual(["https://e.org/x", "mailto:a@e.org", "https://e.org/p.png"]);
+  expect(outward.container.querySelector(".remote-image")?.textContent).toBe("Picture: see (opens e.org)");
+});
+
 test("a line break within a table stays one", () => {
   const { container } = render(<Markdown text={"| a |\n| - |\n| one<br>two |"} />);
   expect(container.querySelector("td br")).toBeTruthy();
@@ -74,4 +84,13 @@ test("lines that a person typed stay lines, in a long text too", () => {
   }
   const { container } = render(<Markdown text={text} />);
   expect(container.querySelectorAll("br")).toHaveLength(1);
+});
+
+test("what is nested deeper than anybody writes is shown as it was written, and fails nothing", () => {
+  for (const text of [">".repeat(5_000) + " deep", "- ".repeat(3_000) + "deep", "say:\n\n" + "> 1. ".repeat(1_500) + "deep"]) {
+    const { container } = render(<Markdown text={text} />);
+    expect(container.textContent).toContain(text);
+  }
+  const { container } = render(<Markdown text={"> - > quoted"} />);
+  expect(container.querySelector("blockquote li blockquote")?.textContent).toContain("quoted");
 });

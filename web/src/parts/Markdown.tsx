@@ -15,28 +15,35 @@ import { remarkWhole } from "./remark-whole";
 
 const Coloured = lazily(() => import("./Coloured"));
 
+/** Where a whole address leads that is none of this server's. Nothing that others write leads there: its addresses can hold a
+ * key, which would take the place of one's own. What is no whole address, as a file or a footnote, would lead there too. */
+const hostElsewhere = (address: unknown): string | null => {
+  if (typeof address !== "string" || !URL.canParse(address)) return null;
+  const { origin, host } = new URL(address);
+  return origin === location.origin ? null : host;
+};
+
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
   a: ({ href, node, children }) => {
-    if (href && URL.canParse(href)) {
+    if (hostElsewhere(href) !== null) {
       return (
         <a href={href} target="_blank" rel="noreferrer noopener nofollow">
           {children}
         </a>
       );
     }
-    // What is no whole address, as a file or a footnote, would lead to the app once more.
     if (node?.properties["dataFootnoteBackref"] !== undefined) return null;
     const isSaid = !href || href.startsWith("#") || href === (node && textOf(node));
     return isSaid ? children : <>{children} ({href})</>;
   },
   img: ({ src, alt }) => {
-    if (typeof src !== "string" || !src) return null;
     const what = alt ? `${t("Picture")}: ${alt}` : t("Picture");
-    if (!URL.canParse(src)) return <>{what} ({src})</>;
+    const host = hostElsewhere(src);
+    if (host === null) return src ? <>{what} ({src})</> : what;
     return (
-      <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
-        {what} {t("(opens {host})", { host: new URL(src).host })}
+      <a href={String(src)} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
+        {what} {t("(opens {host})", { host })}
       </a>
     );
   },
@@ -99,6 +106,9 @@ export function LongMarkdown({ text, lines = "joined", end }: { text: string; li
   });
 }
 
+/** A line that begins so many quotes and lists within each other. To read those takes long, and at some depth it fails. */
+const DEEP = /^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){100}/m;
+
 const Block = memo(function Block({ text, lines, isKept }: { text: string; lines: Lines; isKept: boolean }) {
   return <div className="markdown" dir="auto">{read(text, lines, isKept)}</div>;
 });
@@ -106,6 +116,7 @@ const Block = memo(function Block({ text, lines, isKept }: { text: string; lines
 function read(written: string, lines: Lines, isKept: boolean): ReactElement {
   const text = unturned(written);
   if (isPlainLine(text)) return <p>{text.trim()}</p>;
+  if (DEEP.test(text)) return <CodeBlock>{text}</CodeBlock>;
   const name = `${lines} ${text}`;
   const known = kept.get(name);
   if (known) return known;

@@ -8,6 +8,7 @@ import { evidenceOf } from "../evidence";
 import type { Stream } from "../stream";
 import { isThinking, type View } from "../view";
 import { t } from "../words";
+import { Guard } from "./Guard";
 
 /** About as high as most cards are: what is guessed well need not be drawn twice. */
 const ROW_HEIGHT = 48;
@@ -115,11 +116,11 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
             className="row-slot"
             style={{ transform: `translateY(${virtual.start}px)` }}
           >
-            {row(virtual.index)}
+            <Guard>{row(virtual.index)}</Guard>
           </div>
         ))}
       </div>
-      {!view.isCurrent && items.length === 0 && <p className="note">{t("Loading…")}</p>}
+      {(!view.isCurrent || isShort) && items.length === 0 && <p className="note">{t("Loading…")}</p>}
       {!isAtEnd && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
           <ArrowDown /> {t("To the end")}

@@ -1,9 +1,10 @@
 //! `/sockets/browser/{conversation_id}`: what the agent's browser shows, picture by picture (JPEG), in binary messages. An
-//! empty one says that there is nothing to see. Nothing of it is kept.
+//! empty one says that there is nothing to see. With `?alive=true` a text says now and then that the connection lives.
+//! Nothing of it is kept.
 
 use std::pin::pin;
 
-use axum::extract::ws::Message;
+use axum::extract::ws::{Message, Utf8Bytes};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -20,10 +21,11 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let Ok(id) = path.0 else {
         return StatusCode::FORBIDDEN.into_response();
     };
+    let alive = knock.alive();
     knock
         .enter(move |app, line| async move {
             match watch(&app, id).await {
-                Some(pictures) => show(&app, line, pictures).await,
+                Some(pictures) => show(&app, line, pictures, alive).await,
                 None => line.close(code::NOT_FOUND, "No workspace runs").await,
             }
         })
@@ -37,7 +39,7 @@ async fn watch(app: &App, id: ConversationId) -> Option<Pictures> {
     Client::connect(stream).await.ok()?.watch_browser().await.ok()
 }
 
-async fn show(app: &App, mut line: Line, pictures: Pictures) {
+async fn show(app: &App, mut line: Line, pictures: Pictures, alive: Option<Utf8Bytes>) {
     // What is half read is not lost when something else comes first.
     let mut pictures = pin!(futures::stream::unfold(pictures, |mut pictures| async {
         let picture = pictures.next().await.ok()?;
@@ -54,7 +56,12 @@ async fn show(app: &App, mut line: Line, pictures: Pictures) {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue, // there is nothing to say here
             },
-            _ = pings.tick() => Message::Ping(Bytes::new()),
+            _ = pings.tick() => {
+                if !line.send_all(alive.clone()).await {
+                    return;
+                }
+                Message::Ping(Bytes::new())
+            }
             () = app.bash.stopping.cancelled() => {
                 return line.close(code::GOING_AWAY, "The server is stopping").await;
             }

@@ -1,10 +1,11 @@
 //! `/sockets/console/{conversation_id}?rows=N&columns=N`: a shell on a terminal of its own in the workspace, for a person.
 //! Binary messages are what is typed and what is shown; a text `{"rows": N, "columns": N}` says that it has another size.
-//! The shell and all that it has started end with the socket.
+//! With `?alive=true` a text says now and then that the connection lives. The shell and all that it has started end with
+//! the socket.
 
 use std::pin::pin;
 
-use axum::extract::ws::Message;
+use axum::extract::ws::{Message, Utf8Bytes};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -32,13 +33,14 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
         return StatusCode::FORBIDDEN.into_response();
     };
     let size = asked_size(&knock.query);
+    let alive = knock.alive();
     knock
         .enter(move |app, line| async move {
             if !line.may_write() {
                 return line.close(code::UNAUTHORIZED, MAY_NOT).await;
             }
             match open(&app, id, size).await {
-                Some(console) => converse(&app, line, console).await,
+                Some(console) => converse(&app, line, console, alive).await,
                 None => {
                     line.close(code::NOT_FOUND, "The workspace cannot be reached")
                         .await;
@@ -61,8 +63,8 @@ enum Over {
     Shell,
 }
 
-async fn converse(app: &App, mut line: Line, mut console: ConsoleStream) {
-    match carry(app, &mut line, &mut console).await {
+async fn converse(app: &App, mut line: Line, mut console: ConsoleStream, alive: Option<Utf8Bytes>) {
+    match carry(app, &mut line, &mut console, alive).await {
         Over::Client => return,
         Over::Server => return line.close(code::GOING_AWAY, "The server is stopping").await,
         Over::Shell => {}
@@ -81,7 +83,7 @@ async fn converse(app: &App, mut line: Line, mut console: ConsoleStream) {
 }
 
 /// Carries what is typed and what is shown.
-async fn carry(app: &App, line: &mut Line, console: &mut ConsoleStream) -> Over {
+async fn carry(app: &App, line: &mut Line, console: &mut ConsoleStream, alive: Option<Utf8Bytes>) -> Over {
     let (keys, screen) = console.split();
     // What is half read is not lost when something else comes first.
     let mut shown = pin!(futures::stream::unfold(screen, |mut screen| async {
@@ -113,7 +115,12 @@ async fn carry(app: &App, line: &mut Line, console: &mut ConsoleStream) -> Over 
                     continue;
                 }
             },
-            _ = pings.tick() => Message::Ping(Bytes::new()),
+            _ = pings.tick() => {
+                if !line.send_all(alive.clone()).await {
+                    return Over::Client;
+                }
+                Message::Ping(Bytes::new())
+            }
             () = app.bash.stopping.cancelled() => return Over::Server,
         };
         if !line.send(message).await {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::http::header::UPGRADE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
 use super::line::{Line, may_look};
-use super::{Protocol, code, converse};
+use super::{ALIVE, Protocol, code, converse};
 use crate::app::App;
 use crate::extract::{ConversationPath, Peer, Query};
 use crate::failure::Failure;
@@ -60,6 +60,11 @@ impl FromRequestParts<Arc<App>> for Knock {
 }
 
 impl Knock {
+    /// What says that the connection lives, to a client that asked for it.
+    pub(super) fn alive(&self) -> Option<Utf8Bytes> {
+        self.query.is_set("alive").then(|| Utf8Bytes::from_static(ALIVE))
+    }
+
     /// Lets a client in who watches a conversation; one that asks for something else is refused.
     pub(super) async fn watch(self, path: ConversationPath, protocol: Option<impl Protocol>) -> Response {
         let (Ok(id), Some(protocol)) = (path.0, protocol) else {

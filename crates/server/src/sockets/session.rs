@@ -28,13 +28,10 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     };
     let attends = knock.query.is_set("attends");
     let frames = frames.map(|frames| if attends { frames.with_questions() } else { frames });
-    let alive = knock.query.is_set("alive").then(|| Utf8Bytes::from_static(ALIVE));
+    let alive = knock.alive();
     let protocol = frames.map(|frames| Session { frames, alive });
     knock.watch(path, protocol).await
 }
-
-/// What a client hears again and again that asked for it. The contract has no frame for it.
-pub(super) const ALIVE: &str = r#"{"type":"alive"}"#;
 
 /// The protocol of this socket.
 pub(super) struct Session {

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::session::{ALIVE, Session};
-use super::{Knock, Line, Protocol, code, converse};
+use super::session::Session;
+use super::{ALIVE, Knock, Line, Protocol, code, converse};
 use crate::app::App;
 use crate::feed::{Feed, Item};
 use crate::frames::{Frames, ToolOutput};

@@ -37,6 +37,20 @@ async fn a_person_works_in_a_terminal_of_the_workspace() {
 }
 
 #[tokio::test]
+async fn a_page_hears_that_its_terminal_lives_although_nothing_is_shown() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let path = format!("/sockets/console/{}?alive=true", talk.0);
+    let mut socket = desk.socket(&path).await;
+    let said = loop {
+        if let Message::Text(text) = socket.message().await {
+            break text;
+        }
+    };
+    assert_eq!(said.as_str(), r#"{"type":"alive"}"#);
+}
+
+#[tokio::test]
 async fn a_terminal_is_opened_with_a_key_and_from_our_own_pages_only() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;

@@ -1,5 +1,6 @@
 //! Sockets and streams: who is let in, what is replayed, and what is told in which order.
 
+use deft_types::ConversationId;
 use futures::StreamExt;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -374,4 +375,19 @@ async fn the_same_stream_comes_as_server_sent_events() {
         .filter_map(|line| line.strip_prefix("id: "))
         .collect();
     assert_eq!(later, &ids[2..]);
+}
+
+#[tokio::test]
+async fn who_watches_a_conversation_that_cannot_be_read_is_told_to_come_back_and_not_that_there_is_none() {
+    let mut desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    desk.stop().await;
+    let sealed_by_another = serde_json::Map::from_iter([("request".to_owned(), json!("AAAA"))]);
+    let id = ConversationId(talk.0.parse().unwrap());
+    desk.store().change_settings(id, sealed_by_another).await.unwrap();
+    desk.start(|_| {}).await;
+    let mut socket = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
+    assert_eq!(socket.closed().await.0, 1013);
+    let missing = format!("/sockets/session/{}", uuid::Uuid::new_v4());
+    assert_eq!(desk.socket(&missing).await.closed().await.0, 4004);
 }
