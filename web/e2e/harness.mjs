@@ -105,12 +105,16 @@ export class Server {
   }
 }
 
+/** What pages did wrong. */
+const faultsOf = new WeakMap();
+
 /** Opens a page for one test; `close` says what it did wrong. `hasTouch`: it is used by fingers, on glass. */
 export async function open(server, path = "/", { hasTouch = false, ...viewport } = { width: 1280, height: 800 }) {
   const context = await browser.newContext({ viewport, hasTouch, isMobile: hasTouch, colorScheme: "light", reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const faults = [];
+  faultsOf.set(page, faults);
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
     if (/content security policy/i.test(message.text())) faults.push(`policy: ${message.text()}`);
@@ -136,7 +140,7 @@ export async function status(page, words) {
   try {
     await page.locator(".bar .status", { hasText: words }).waitFor();
   } catch (error) {
-    error.message += `\nThe page shows: ${(await page.locator("main").innerText()).slice(0, 1_000)}`;
+    error.message += `\nThe page shows: ${(await page.locator("main").innerText()).slice(0, 1_000)}\nIt did wrong: ${faultsOf.get(page)?.join("; ")}`;
     throw error;
   }
 }

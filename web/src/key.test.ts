@@ -20,6 +20,18 @@ test("a tab whose key was revoked takes the one that another tab was given, and 
   expect(localStorage.getItem("deft.key")).toBeNull();
 });
 
+test("a link with a key that is refused takes nobody's own away", () => {
+  location.hash = "#key=wrong";
+  dispatchEvent(new Event("hashchange"));
+  expect(useKey.getState().key).toBe("wrong");
+  expect(location.hash).toBe("");
+  dropKey();
+  expect(useKey.getState()).toEqual({ key: "old", isRefused: false });
+  expect(localStorage.getItem("deft.key")).toBe("old");
+  dropKey();
+  expect(useKey.getState()).toEqual({ key: null, isRefused: true });
+});
+
 test("a key that one tab is given or forgets is given or forgotten in all", () => {
   dropKey();
   inOtherTab("new")();

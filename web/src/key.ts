@@ -8,9 +8,14 @@ const PLACE = "deft.key";
 /** Stands for the key of who has signed in: that is in a cookie, which no script can read. */
 export const IN_COOKIE = "cookie";
 
+/** What the key of an address has taken the place of. Anybody can make such a link: if its key is refused, this one is back. */
+let replaced: string | null = null;
+
 function fromAddress(): string | null {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (key) {
+    const before = localStorage.getItem(PLACE);
+    if (before !== key) replaced = before;
     history.replaceState(history.state, "", location.pathname + location.search);
     localStorage.setItem(PLACE, key);
   }
@@ -27,7 +32,7 @@ export const useKey = create<Key>(() => ({ key: fromAddress() ?? localStorage.ge
 
 export function setKey(key: string): void {
   localStorage.setItem(PLACE, key);
-  useKey.setState({ key });
+  useKey.setState({ key, isRefused: false });
 }
 
 export function forgetKey(): void {
@@ -39,6 +44,11 @@ export function forgetKey(): void {
 export function dropKey(): void {
   const key = localStorage.getItem(PLACE);
   if (key && key !== useKey.getState().key) return useKey.setState({ key });
+  if (replaced) {
+    setKey(replaced);
+    replaced = null;
+    return;
+  }
   forgetKey();
   useKey.setState({ isRefused: true });
 }
