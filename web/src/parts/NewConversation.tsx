@@ -57,7 +57,12 @@ export function NewConversation() {
       setProgress("");
     }
   };
+  /** What a second key or click finds before the page shows that the first was heard. */
+  const isBegun = useRef(false);
   const start = useMutation({
+    onError: () => {
+      isBegun.current = false;
+    },
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
@@ -69,6 +74,11 @@ export function NewConversation() {
       go(conversation.id);
     },
   });
+  const begin = (what: Start | "demo") => {
+    if (isBegun.current) return;
+    isBegun.current = true;
+    start.mutate(what);
+  };
   const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
@@ -106,7 +116,7 @@ export function NewConversation() {
           ? t("Or watch the built-in demo repair a small project. It needs no model and costs nothing.")
           : t("No model is set up yet. See how it works first: the built-in demo repairs a small project in a few seconds. It needs no key and costs nothing.")}
       </p>
-      <button className={hasModel ? "" : "primary"} disabled={start.isPending} onClick={() => start.mutate("demo")}>
+      <button className={hasModel ? "" : "primary"} disabled={start.isPending} onClick={() => begin("demo")}>
         <Play /> {t("Try the demo")}
       </button>
     </section>
@@ -123,7 +133,7 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (canStart) start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
+            if (canStart) begin({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
           <div className="task-box">
