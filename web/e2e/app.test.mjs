@@ -305,6 +305,11 @@ test("settings last, but the key of a model does not", async () => {
 
 test("a wrong key is asked for again", async () => {
   const { page, close } = await open(server);
+  const refused = page.waitForResponse((answer) => answer.status() === 401);
+  await page.goto(`${server.origin}/#key=wrong`);
+  await refused; // and nobody's own key is lost by a link that anybody can make
+  await page.waitForFunction((key) => localStorage.getItem("deft.key") === key, server.key);
+  await page.evaluate(() => localStorage.clear());
   await page.goto(`${server.origin}/#key=wrong`);
   await page.getByText("This server wants a key").waitFor();
   await page.getByRole("alert").getByText("does not accept this key").waitFor();
