@@ -132,12 +132,19 @@ test("what was written is there after a look elsewhere and a reload; pictures go
   assert.equal(await page.getByLabel("Task").inputValue(), "Much to do today");
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   await page.getByLabel("Pictures and files").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
-  await page.getByRole("button", { name: "Remove picture 1" }).waitFor();
+  const picture = page.getByRole("button", { name: "Remove picture 1" });
+  await picture.waitFor();
+  await page.locator(".conversations a").first().click();
+  await status(page, "Finished");
+  await page.reload();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await picture.waitFor();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL((url) => url.pathname.startsWith("/c/") && !url.pathname.endsWith(other));
   await page.getByLabel("You", { exact: true }).getByRole("img", { name: "Picture 1" }).waitFor();
   await page.getByRole("button", { name: "New conversation" }).click();
   assert.equal(await page.getByLabel("Task").inputValue(), "", "what was sent is not written once more");
+  assert.equal(await picture.count(), 0);
   await close();
 });
 

@@ -22,21 +22,26 @@ export interface Attached {
   refused: string | null;
 }
 
-/** A folder that is dropped looks like a file. */
-const isReadable = (file: File) => file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+/** What to say of one that cannot be read, as a folder that is dropped; null: it can. */
+export async function unreadable(file: File): Promise<string | null> {
+  const isRead = file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+  if (await isRead) return null;
+  return t("“{name}” cannot be read. Of a folder, add the files in it.", { name: visibleControls(file.name) });
+}
 
 const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
 
 /** Those among files that can go with a message, which has some pictures already, and those that go into the workspace. */
 export async function sorted(given: Iterable<File>, had: number): Promise<{ pictures: string[]; others: File[]; refused: string | null }> {
-  const [offered, all, unread]: [File[], File[], File[]] = [[...given], [], []];
-  for (const file of offered) ((await isReadable(file)) ? all : unread).push(file);
+  const offered = [...given];
+  const unread = await Promise.all(offered.map(unreadable));
+  const all = offered.filter((_, index) => unread[index] === null);
   const rest = all.filter((file) => !isPicture(file));
   const others = rest.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
   const wanted = all.filter(isPicture);
   const pictures = wanted.slice(0, Math.max(0, MAX_PICTURES - had));
   const refused = [
-    ...unread.map(({ name }) => t("“{name}” cannot be read. Of a folder, add the files in it.", { name: visibleControls(name) })),
+    ...unread,
     others.length < rest.length && t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 }),
     pictures.length < wanted.length && t("At most {n} pictures can go with a message.", { n: MAX_PICTURES }),
   ];

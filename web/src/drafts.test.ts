@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
+import { act, cleanup, renderHook } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
-import { draftOf, keepDraft, keepUnsent, unsentOf } from "./drafts";
+import { draftOf, forgetDraft, keepDraft, keepUnsent, unsentOf, useDraftPictures } from "./drafts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -14,6 +15,28 @@ test("what is written is there again, until it is gone", () => {
   expect([draftOf("c"), draftOf("other")]).toEqual(["half a sen", ""]);
   keepDraft("c", "");
   expect(draftOf("c")).toBe("");
+});
+
+test("pictures that were added are there again, as far as there is room", () => {
+  const written = () => renderHook(() => useDraftPictures("c")).result;
+  const one = written();
+  act(() => one.current[1](["data:a", "data:b"]));
+  cleanup();
+  expect(written().current[0]).toEqual(["data:a", "data:b"]);
+  cleanup();
+  forgetDraft("c");
+  expect(written().current[0]).toEqual([]);
+  vi.stubGlobal("sessionStorage", {
+    getItem: () => null,
+    removeItem: () => {},
+    setItem() {
+      throw new DOMException("full", "QuotaExceededError");
+    },
+  });
+  const other = written();
+  act(() => other.current[1](["data:c"]));
+  expect(other.current[0]).toEqual(["data:c"]);
+  cleanup();
 });
 
 test("what could not be sent is there again, until the log has it", () => {

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { File, Folder } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { unreadable } from "../attachments";
 import { wayTo } from "../folders";
 import { short } from "../meter";
 import { Crumbs } from "../parts/Crumbs";
@@ -42,7 +43,11 @@ export default function FilesPanel({ id, view }: { id: string; view: View }) {
   const [replacing, setReplacing] = useState<{ files: readonly File[]; names: string[] } | null>(null);
   /** What is there already is only replaced by who says so. */
   const bring = useMutation({
-    mutationFn: (files: readonly File[]) => Promise.all(files.map((each) => workspace.isThere(id, place, each.name))),
+    mutationFn: async (files: readonly File[]) => {
+      const complaint = (await Promise.all(files.map(unreadable))).find((said) => said !== null);
+      if (complaint) throw new Error(complaint);
+      return Promise.all(files.map((each) => workspace.isThere(id, place, each.name)));
+    },
     onSuccess: (isThere, files) => {
       const names = files.map(({ name }) => name).filter((_, index) => isThere[index]);
       if (names.length > 0) setReplacing({ files, names });

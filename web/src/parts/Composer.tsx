@@ -4,7 +4,7 @@ import { api } from "../api";
 import { attach, naming } from "../attachments";
 import { commandOf, offeredCommands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
-import { draftOf, keepDraft } from "../drafts";
+import { draftOf, keepDraft, useDraftPictures } from "../drafts";
 import { useDropped } from "../dropped";
 import { useFocusLeft } from "../focus-back";
 import { chordFor, chordWords, isKey, withChord } from "../keys";
@@ -40,7 +40,7 @@ interface Props {
 export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: Props) {
   const { id } = desk;
   const [text, setText] = useState(() => draftOf(id));
-  const [pictures, setPictures] = useState<string[]>([]);
+  const [pictures, setPictures] = useDraftPictures(id);
   const [refused, setRefused] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
   const [isRecalling, setRecalling] = useState(false);

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { api, type Start } from "../api";
 import { sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
-import { draftOf, keepDraft, NEW } from "../drafts";
+import { draftOf, forgetDraft, keepDraft, NEW, useDraftPictures } from "../drafts";
 import { useDropped } from "../dropped";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
@@ -31,7 +31,7 @@ export function NewConversation() {
   const offer = useQuery({ queryKey: ["offer"], queryFn: api.offer, staleTime: Infinity });
   const preferences = usePreferences();
   const [message, setMessage] = useState(() => draftOf(NEW));
-  const [pictures, setPictures] = useState<string[]>([]);
+  const [pictures, setPictures] = useDraftPictures(NEW);
   const [files, setFiles] = useState<File[]>([]);
   const [refused, setRefused] = useState<string | null>(null);
   const write = (text: string) => {
@@ -69,7 +69,7 @@ export function NewConversation() {
       return api.start({ model: "demo", profile: "", folder, message: task, images: [], files: [], external: null, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation, start) => {
-      if (start !== "demo") keepDraft(NEW, "");
+      if (start !== "demo") forgetDraft(NEW);
       refreshConversations(queries, "newest");
       go(conversation.id);
     },
