@@ -1,38 +1,12 @@
 // @vitest-environment happy-dom
 import { renderHook } from "@testing-library/react";
 import { act } from "react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openConsole } from "./console";
+import { Socket, useSockets } from "./fake-socket";
 import { useLivePicture } from "./live";
 
-/** Sockets as the browser has them, whose other end is the test. */
-class Socket {
-  static readonly CONNECTING = 0;
-  static readonly OPEN = 1;
-  static opened: Socket[] = [];
-  readyState = Socket.OPEN;
-  onclose: ((event: { code: number; reason: string }) => void) | null = null;
-  onmessage: ((message: { data: ArrayBuffer | string }) => void) | null = null;
-  isClosed = false;
-  constructor(readonly address: URL) {
-    Socket.opened.push(this);
-  }
-  send(): void {}
-  close(): void {
-    this.isClosed = true;
-  }
-}
-const ALIVE = { data: '{"type":"alive"}' };
-
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.stubGlobal("WebSocket", Socket);
-  Socket.opened = [];
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
+useSockets();
 
 test("a terminal whose connection died without a word says so, and one whose workspace is still being started does not", () => {
   const onEnd = vi.fn();
@@ -42,7 +16,7 @@ test("a terminal whose connection died without a word says so, and one whose wor
   expect(socket?.address.searchParams.get("alive")).toBe("true");
   vi.advanceTimersByTime(300_000);
   for (let second = 0; second < 300; second += 20) {
-    socket?.onmessage?.(ALIVE);
+    socket?.tell({ type: "alive" });
     vi.advanceTimersByTime(20_000);
   }
   expect(onEnd).not.toHaveBeenCalled();

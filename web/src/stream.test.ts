@@ -1,42 +1,15 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { Socket, useSockets } from "./fake-socket";
 import type { Source } from "./source";
 import { Stream } from "./stream";
 
-/** Sockets as the browser has them, whose other end is the test. */
-class Socket {
-  static opened: Socket[] = [];
-  onopen: (() => void) | null = null;
-  onclose: ((event: { code: number }) => void) | null = null;
-  onmessage: ((message: { data: string }) => void) | null = null;
-  isClosed = false;
-  constructor(readonly address: URL) {
-    Socket.opened.push(this);
-  }
-  send(): void {}
-  close(): void {
-    this.isClosed = true;
-  }
-  tell(frame: object): void {
-    this.onmessage?.({ data: JSON.stringify(frame) });
-  }
-}
+useSockets();
 
 const source = (more: Partial<Source> = {}): Source => {
   const page = { items: [], before_seq: null };
   return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, isRefused: async () => false, ...more };
 };
-
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.stubGlobal("WebSocket", Socket);
-  Socket.opened = [];
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-  vi.unstubAllGlobals();
-});
 
 async function follow(more?: Partial<Source>): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
   const stream = new Stream(source(more));

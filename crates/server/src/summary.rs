@@ -98,12 +98,16 @@ impl Summary {
             let page = store
                 .read(id, from, usize::try_from(PAGE).unwrap_or(usize::MAX))
                 .await?;
-            if page.is_empty() {
-                break;
-            }
             // What came since then is no part of the state that this is for.
-            for (seq, event) in page.iter().take_while(|(seq, _)| Some(*seq) <= last) {
-                self.through = Some(*seq);
+            let page: Vec<_> = page
+                .into_iter()
+                .take_while(|(seq, _)| Some(*seq) <= last)
+                .collect();
+            let Some((through, _)) = page.last() else {
+                break;
+            };
+            self.through = Some(*through);
+            for (_, event) in &page {
                 self.take(event);
             }
         }
@@ -153,5 +157,44 @@ impl Summary {
         public_stats(&mut stats);
         self.calls.fill(&mut stats);
         stats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use deft_store::{NewConversation, Options, Owner, SqliteStore};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_came_behind_a_state_is_no_part_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
+        let id = ConversationId(Uuid::new_v4());
+        let conversation = NewConversation {
+            id,
+            created_at: SystemTime::now(),
+            workspace: String::new(),
+            settings: json!({}),
+            owner: None,
+        };
+        store.create(conversation).await.unwrap();
+        let lease = store.acquire(id, &Owner::this_process()).await.unwrap();
+        let said = |message: &str| {
+            let event = json!({
+                "kind": "MessageEvent", "id": message, "timestamp": "2026-01-01T00:00:00", "source": "user",
+                "llm_message": {"role": "user", "content": []},
+            });
+            serde_json::from_value(event).unwrap()
+        };
+        let events = ["a", "b", "c"].map(said).to_vec();
+        store.append(&lease, events).await.unwrap();
+        let mut summary = Summary::read(&store, id, Some(Seq(0))).await.unwrap();
+        summary.advance(&store, id, Some(Seq(1))).await.unwrap();
+        assert_eq!(summary.through, Some(Seq(1)));
+        assert_eq!(summary.leaf, Leaf::At(EventId::from("b")));
     }
 }

@@ -175,6 +175,12 @@ pub(crate) async fn say(conversation: &Conversation, text: &str) {
         .unwrap();
 }
 
+/// The last message of the user.
+pub(crate) async fn said_last(conversation: &Conversation) -> EventId {
+    let state = conversation.inspect().await.unwrap();
+    state.last_user_message_id.unwrap()
+}
+
 pub(crate) async fn settled(conversation: &Conversation) -> Progress {
     tokio::time::timeout(Duration::from_secs(60), conversation.settled())
         .await

@@ -6,7 +6,7 @@ use deft_engine::{CommandError, Conversation, Outfit, Rewind, SecretSources};
 use deft_tools::{Effect, Overwrite, Restored, SecretSet};
 use deft_types::{Event, EventBody, EventId, Secret, Status, text_of};
 
-use crate::desk::{Desk, say, settled};
+use crate::desk::{Desk, said_last, say, settled};
 
 async fn opened(desk: &Desk, outfit: Outfit) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
@@ -238,12 +238,7 @@ async fn a_call_that_was_never_run_has_changed_nothing_before_the_turn() {
     let conversation = recorded(&desk).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     assert_eq!(desk.file("one").trim(), "one");
-    let said = conversation
-        .inspect()
-        .await
-        .unwrap()
-        .last_user_message_id
-        .unwrap();
+    let said = said_last(&conversation).await;
     assert!(back(&conversation, &said, Rewind::Both).await.unwrap().is_some());
     assert_eq!(desk.file("one"), "");
 }
@@ -255,12 +250,7 @@ async fn files_of_which_there_is_no_record_are_not_said_to_be_rewound() {
     let desk = Desk::new(script).await;
     let conversation = desk.open().await;
     desk.run(&conversation).await;
-    let said = conversation
-        .inspect()
-        .await
-        .unwrap()
-        .last_user_message_id
-        .unwrap();
+    let said = said_last(&conversation).await;
     let refused = back(&conversation, &said, Rewind::Both).await;
     assert!(matches!(&refused, Err(CommandError::Workspace(why)) if why.contains("not recorded")));
     let state = conversation.inspect().await.unwrap();
@@ -333,12 +323,7 @@ async fn files_in_the_middle_of_a_turn_are_refused_to_whoever_wants_them_exactly
             .unwrap()
             .is_none()
     );
-    let said = conversation
-        .inspect()
-        .await
-        .unwrap()
-        .last_user_message_id
-        .unwrap();
+    let said = said_last(&conversation).await;
     assert!(
         back(&conversation, &said, Rewind::FilesExactly)
             .await

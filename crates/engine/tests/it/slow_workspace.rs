@@ -12,7 +12,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use tokio::sync::{Notify, watch};
 
-use crate::desk::{Desk, Executors, say, settled};
+use crate::desk::{Desk, Executors, said_last, say, settled};
 
 /// Opens once the gate is open.
 struct Gated {
@@ -193,12 +193,7 @@ async fn files_are_restored_while_the_conversation_hears_what_it_is_told() {
     let gate = watch::Sender::new(true);
     let conversation = opened(&desk, &gate).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
-    let said = conversation
-        .inspect()
-        .await
-        .unwrap()
-        .last_user_message_id
-        .unwrap();
+    let said = said_last(&conversation).await;
     conversation.close(deft_engine::ExecutorFate::End).await;
     assert_eq!(desk.file("one").trim(), "one");
 
