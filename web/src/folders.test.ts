@@ -1,8 +1,25 @@
 import { expect, test, vi } from "vitest";
+import { ask } from "./ask";
 import { folders, isWorkspaceName, placeOf, wayTo } from "./folders";
 import type { Conversation } from "./wire";
 
-vi.mock("./ask", () => ({ ask: async () => ({ home: "/home/me" }) })); // it needs a browser
+// It needs a browser.
+vi.mock("./ask", () => {
+  class Refused extends Error {
+    constructor(
+      sentence: string,
+      readonly status: number,
+    ) {
+      super(sentence);
+    }
+  }
+  const ask = vi.fn(async (_method: string, address: string, more?: { query: { path: string } }) => {
+    if (address === "/api/file/home") return { home: "/home/me", locations: [{ label: "Home", path: "/home/me" }] };
+    if (more?.query.path === "/home/me/a") return { items: [] };
+    throw new Refused("no such folder", 404);
+  });
+  return { ask, Refused };
+});
 
 const root = (path: string) => ({ name: path, path });
 const paths = (path: string, ...roots: string[]) => wayTo(path, roots.map(root)).map((folder) => folder.path);
@@ -39,4 +56,17 @@ test.each([
 
 test.each(["a", "./a", "~me/a"])("%j says nothing of where it is, and is not made somewhere", async (written) => {
   await expect(folders.meant(written)).rejects.toThrow("no whole path");
+});
+
+test.each([
+  ["/home/me/a", false],
+  ["~/a", false],
+  ["~/typo", true],
+  ["docker:debian:12", false],
+])("whether %j is missing: %j", async (written, missing) => expect(await folders.isMissing(written)).toBe(missing));
+
+test("nobody asks of a folder where the server lets nobody look around", async () => {
+  vi.mocked(ask).mockClear();
+  expect(await folders.isMissing("/srv/a")).toBe(false);
+  expect(vi.mocked(ask).mock.calls).toEqual([["get", "/api/file/home"]]);
 });

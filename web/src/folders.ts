@@ -31,10 +31,10 @@ export const folders = {
     const { home } = await ask("get", "/api/file/home");
     return home + path.slice(1);
   },
-  /** Whether there is no such folder yet. Of what cannot be looked at nobody knows. */
+  /** Whether there is no such folder yet. Of one that is none of those to look around in nobody knows. */
   async isMissing(written: string): Promise<boolean> {
     const path = await this.meant(written);
-    if (isWorkspaceName(path)) return false;
+    if (isWorkspaceName(path) || wayTo(path, await this.roots()).length === 0) return false;
     const found = this.within(path, null).then(() => false);
     return found.catch((error: unknown) => error instanceof Refused && error.status === 404);
   },
